@@ -25,6 +25,15 @@ struct host_sum {
     int terms = 0;
     void (*pack_a)(host_sum const&, index_t i, index_t p, index_t rows, index_t depth, Packet* to) = nullptr;
     void (*pack_b)(host_sum const&, index_t p, index_t j, index_t depth, index_t cols, Packet* to) = nullptr;
+    // Of one that is widened: its elements, and what block_args::narrow is for a B of these; or 0.
+    std::byte const* elements = nullptr;
+    index_t narrow = 0;
+    index_t size = sizeof(Packet); // of an element
+
+    // Where kernels find what is `distance` elements from the first, whatever the pointer says.
+    Packet const* at(index_t distance) const {
+        return reinterpret_cast<Packet const*>(elements + distance * size);
+    }
 };
 
 // A product as the blocked loops see it: row-major C (transpose the whole if not), real or packed scalars,
@@ -358,9 +367,9 @@ is_a_read_in_place(index_t row, index_t col, index_t k, index_t piece, index_t c
 }
 
 // A block, by a kernel of its own if there is one. Such a kernel adds C only: beta E becomes C before, where E is
-// another.
+// another. False: nothing is done, since there is no such kernel yet, and others do not widen B.
 template <class Table, class T>
-[[gnu::cold, gnu::noinline]] void multiply_block(Table const& table, block_args<T> const& g) {
+[[gnu::cold, gnu::noinline]] bool multiply_block(Table const& table, block_args<T> const& g) {
     if constexpr (is_generated<T>) {
         using Acc = accumulated<T>;
         block_args<T> own = g;
@@ -374,10 +383,13 @@ template <class Table, class T>
                 scaled.b = g.e, scaled.b_row = g.e_row, scaled.alpha = g.beta, scaled.beta = Acc(0);
                 table.add(scaled);
             }
-            return kernel(own);
+            kernel(own);
+            return true;
         }
+        if (g.narrow) return false;
     }
     table.block(g);
+    return true;
 }
 
 // Complex sums, by way of those of their parts, which stay in the first-level cache.
@@ -473,8 +485,9 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
                             !job.a_sum.terms && a.col != 0 &&
                             is_a_read_in_place(a.row, a.col, r.p1 - r.p0, kc, cols_of_region, size, low);
     bool const b_in_place =
-        Packing::in_place && Packing::head == 0 && !job.b_sum.terms && b.col == 1 &&
-        is_b_read_in_place(r.i1 - r.i0, kc, r.p1 - r.p0, b.row * size, table.strip * size);
+        Packing::in_place && Packing::head == 0 &&
+        (!job.b_sum.terms || (job.b_sum.narrow && table.generated)) && b.col == 1 &&
+        is_b_read_in_place(r.i1 - r.i0, kc, r.p1 - r.p0, b.row * job.b_sum.size, table.strip * size);
     // Rows of A that lie along k are packed a panel at a time, while the next is fetched, if one or two blocks of
     // columns need them. Otherwise as many as possible: more blocks would pack them again, lines of memory hold
     // elements of many rows, and forming a sum again would cost more.
@@ -503,18 +516,23 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
             bool const first = x == 0;
             block_args<packet> g{};
             g.n = cols, g.k = k;
-            if (b_in_place) {
-                g.b = b.data + p * b.row + j, g.b_row = b.row, g.b_strip = table.strip;
-                if (!table.masked) g.room = scratch.b;
-            } else {
-                if (i > r.i0 && pieces * blocks == 1)
-                    ; // it is still there from the rows before
-                else if (job.b_sum.terms)
+            auto const pack_b = [&] {
+                if (job.b_sum.terms)
                     job.b_sum.pack_b(job.b_sum, p, j, k, cols, scratch.b);
                 else
                     Packing::pack_b(job.b, p, j, k, cols, scratch.b);
+            };
+            auto const take_packed = [&] {
                 g.b = scratch.b + Packing::head * table.strip, g.b_row = table.strip,
-                g.b_strip = (k + Packing::head) * table.strip;
+                g.b_strip = (k + Packing::head) * table.strip, g.narrow = 0;
+            };
+            if (b_in_place) {
+                g.narrow = job.b_sum.narrow, g.b_row = b.row, g.b_strip = table.strip;
+                g.b = g.narrow ? job.b_sum.at(p * b.row + j) : b.data + p * b.row + j;
+                if (!table.masked && !g.narrow) g.room = scratch.b;
+            } else {
+                if (i == r.i0 || pieces * blocks > 1) pack_b(); // else it is still there from the rows before
+                take_packed();
             }
             g.alpha = partial ? acc(1) : job.alpha;
             if (plain)
@@ -563,8 +581,8 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
                 if (by_panel) begin(from, g.m);
                 if constexpr (Packing::tall > 1)
                     multiply_parts(table, g, scratch.parts, job.a.conjugate, job.b.conjugate);
-                else
-                    multiply_block(table, g);
+                else if (!multiply_block(table, g))
+                    pack_b(), take_packed(), multiply_block(table, g);
                 if (by_panel)
                     (first ? job.write : job.add)(job.problem, job.swapped, scratch.sum, cols, from,
                                                   j / Packing::widen, g.m, cols / Packing::widen);

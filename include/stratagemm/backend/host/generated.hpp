@@ -165,7 +165,7 @@ template <class T>
 generated_shape generated_shape_of(block_args<T> const& g, generated_form form) {
     return {g.m,       g.n,     g.k,
             g.a_row,   g.a_col, g.b_row,
-            g.b_strip, g.c_row, generated_kind<T>(g.alpha, g.beta, static_cast<int>(form))};
+            g.b_strip, g.c_row, generated_kind<T>(g.alpha, g.beta, static_cast<int>(form)) + 4096 * g.narrow};
 }
 
 template <class A, class B, class C>

@@ -61,6 +61,12 @@ using lane = std::conditional_t<std::is_floating_point_v<accumulated<T>>, accumu
 // Types that generated kernels multiply; packets with AVX-512 only.
 template <class T>
 inline constexpr bool is_generated = !std::is_same_v<T, pair16>;
+// Narrower types that generated kernels make floats of (load_widened() of assembler); 0: any other.
+template <class T>
+inline constexpr int generated_narrow = std::is_same_v<T, bfloat16>      ? 1
+                                        : std::is_same_v<T, half>        ? 2
+                                        : std::is_same_v<T, std::int8_t> ? 3
+                                                                         : 0;
 // Packets that only AVX-512 multiplies.
 template <class T>
 inline constexpr bool is_packet = is_generated<T> && !std::is_floating_point_v<T>;
@@ -109,6 +115,9 @@ struct block_args {
     T const* ahead = nullptr;
     index_t ahead_row = 0;
     T* room = nullptr; // for a copy of a strip of a B that is not packed
+    // Of floats: B has elements of a narrower type, whatever the pointer to it says, and strides counted in these:
+    // generated_narrow; or 4 times that, and A has. For generated kernels alone.
+    index_t narrow = 0;
 };
 
 // to = from, some rows and columns: where moves cannot be masked, the last strip is computed whole, in a buffer. In

@@ -14,10 +14,9 @@ using widened_job = host_job<float, real_packing<float, float>>;
 // What a job with few rows needs of B beside what packs it.
 struct widened_b {
     host_sum<float> turned; // packs columns
-    // C = alpha A B + beta E for rows [p, p + k) and columns [j, j + n) of B, widened in registers: of one whose rows are
-    // contiguous, and dot products of one whose columns are. Null where the machine has no such kernel.
-    using kernel = void (*)(host_sum<float> const& b, block_args<float> g, index_t p, index_t j);
-    kernel rows, dots;
+    // C = alpha A B + beta E, compiled, for elements of B as they are: of a B whose rows are contiguous, and dot products
+    // of one that is widened and whose columns are. Null where the machine has no such kernel.
+    block_function<float> rows, dots;
 };
 
 // What packs an operand that is widened, for a job that has no data of it.
@@ -28,14 +27,19 @@ struct widened_packing {
         if constexpr (std::is_same_v<From, float>)
             return {};
         else
-            return {&x, 1, pack_a, pack_b};
+            return {&x,
+                    1,
+                    pack_a,
+                    pack_b,
+                    reinterpret_cast<std::byte const*>(x.data),
+                    generated_narrow<From>,
+                    sizeof(From)};
     }
     // `turned` is the transpose of a B that of() is for.
     static widened_b of_b(view<From const> const& turned) {
         auto const& table = kernels<float, From>();
         constexpr bool widens = !std::is_same_v<From, float>;
-        return {of(turned), widens && table.rows_times_rows ? rows : nullptr,
-                widens && table.dot_products ? dots : nullptr};
+        return {of(turned), table.rows_times_rows, widens ? table.dot_products : nullptr};
     }
     static view<float const> outline_of(view<From const> const& x) {
         if constexpr (std::is_same_v<From, float>)
@@ -65,19 +69,6 @@ private:
                        float* to) {
         real_packing<From, float>::pack_a(in(x), i, p, rows, depth, to);
     }
-    static void rows(host_sum<float> const& b, block_args<float> g, index_t p, index_t j) {
-        auto const& table = kernels<float, From>();
-        view<From const> const& all = in(b);
-        g.b = reinterpret_cast<float const*>(&all(p, j)), g.b_row = all.row_stride; // counted in its elements
-        if (all.rows * all.cols * index_t{sizeof(From)} > fetched_from(table.masked)) g.ahead = g.b;
-        table.rows_times_rows(g);
-    }
-    static void dots(host_sum<float> const& b, block_args<float> g, index_t p, index_t j) {
-        view<From const> const& all = in(b);
-        g.b = reinterpret_cast<float const*>(&all(p, j)),
-        g.b_strip = all.col_stride; // counted in its elements
-        kernels<float, From>().dot_products(g);
-    }
     static void pack_b(host_sum<float> const& x, index_t p, index_t j, index_t depth, index_t cols,
                        float* to) {
         real_packing<From, float>::pack_b(in(x), p, j, depth, cols, to);
@@ -88,11 +79,10 @@ private:
 struct widened_room {
     static constexpr index_t most_rows = 48, few_size = most_rows * longest_piece(sizeof(float)),
                              lines_size = 32768, total_size = 16384;
-    static constexpr index_t in_registers = 16; // most rows of A for a B that is widened in registers
     static constexpr std::size_t bytes = (few_size + lines_size + total_size) * sizeof(float);
 
-    float *few, *lines,
-        *total; // the operand of few rows, lines of the other, and C where it is not written to
+    // The operand of few rows, lines of the other or sums, and C where it is not written to.
+    float *few, *lines, *total;
 
     explicit widened_room(host_arena& memory)
         : few(memory.take<float>(few_size)), lines(memory.take<float>(lines_size)),
@@ -127,18 +117,20 @@ void end_part(Job const& job, widened_room const& room, host_region const& r) {
         job.write(job.problem, job.swapped, room.total, r.j1 - r.j0, r.i0, r.j0, r.i1 - r.i0, r.j1 - r.j0);
 }
 
-// Sums of the terms [p, p + g.k) by generated kernels, eight rows of B at a time. False: there is none yet.
+// Where kernels find the elements of B from (p, j) on, which they may have to widen.
 template <class Job>
-bool sum_rows(Job const& job, block_args<float> const& g, index_t p, index_t j, float* lines, float* sums) {
+float const* b_at(Job const& job, index_t p, index_t j) {
+    return job.b_sum.terms ? job.b_sum.at(p * job.b.row_stride + j * job.b.col_stride) : &job.b(p, j);
+}
+// Sums of the terms [p, p + g.k) by generated kernels, some rows of B at a time. False: there is none yet.
+template <class Job>
+bool sum_rows(Job const& job, block_args<float> const& g, index_t p, index_t j, float* sums) {
+    if (g.m == 1) return false; // whose compiled kernel is no slower
     block_args<float> step = g;
-    step.c = sums, step.c_row = g.n, step.alpha = 1, step.beta = 0,
-    step.b_strip = kernels<float, float>().strip;
+    step.c = sums, step.c_row = g.n, step.alpha = 1, step.beta = 0;
+    step.b_strip = kernels<float, float>().strip, step.narrow = job.b_sum.narrow;
     for (index_t q = 0; q < g.k; q += step.k) {
-        step.k = smaller(8, g.k - q), step.a = g.a + q * g.a_col;
-        if (job.b_sum.terms)
-            job.b_sum.pack_a(job.b_sum, p + q, j, step.k, g.n, lines), step.b = lines, step.b_row = g.n;
-        else
-            step.b = &job.b(p + q, j), step.b_row = job.b.row_stride;
+        step.k = smaller(g.m < 8 ? 8 : 16, g.k - q), step.a = g.a + q * g.a_col, step.b = b_at(job, p + q, j);
         auto const kernel = generated_next(step, q == 0 ? generated_form::tiles : generated_form::continued);
         if (!kernel) return false;
         kernel(step);
@@ -146,18 +138,18 @@ bool sum_rows(Job const& job, block_args<float> const& g, index_t p, index_t j, 
     return true;
 }
 
-// Few rows times columns [r.j0, r.j1) of a B whose rows are contiguous.
+// Few rows times columns [r.j0, r.j1) of a B whose rows are contiguous, and read once, in their order: as multiply_rows()
+// for floats (vector.hpp).
 template <class Job>
 [[gnu::cold, gnu::noinline]] void multiply_widened_rows(Job const& job, widened_b const& b, host_region r,
                                                         widened_room const& room) {
     auto const& table = kernels<float, float>();
-    index_t const m = job.rows(), depth = job.depth(), length = pieces_of<float>(depth).length;
-    bool const in_registers = b.rows && m <= widened_room::in_registers;
-    index_t const most = widened_room::total_size / (in_registers ? m : m + 8) / 16 * 16;
+    index_t const m = job.rows(), depth = job.depth(), length = pieces_of<float>(depth).length,
+                  most = 8192 / m / 16 * 16; // sums that the first-level cache holds
+    bool const is_far = depth * job.cols() * job.b_sum.size > fetched_from(table.masked);
     for (index_t j = r.j0; j < r.j1; j += most) {
         host_region const part{0, m, j, smaller(j + most, r.j1), 0, depth};
         block_args<float> g = begin_part(job, room, part);
-        float* const sums = room.lines + 8 * g.n;
         for (index_t p = 0; p < depth; p += length) {
             g.k = smaller(length, depth - p);
             if (job.a_sum.terms)
@@ -165,23 +157,13 @@ template <class Job>
                                                                      g.a_col = 1;
             else
                 g.a = &job.a(0, p), g.a_row = job.a.row_stride, g.a_col = job.a.col_stride;
-            if (in_registers) {
-                b.rows(job.b_sum, g, p, j);
-            } else if (sum_rows(job, g, p, j, room.lines, sums)) {
-                g.b = sums, g.b_row = g.n;
+            g.b = b_at(job, p, j), g.b_row = job.b.row_stride;
+            if (sum_rows(job, g, p, j, room.lines)) {
+                g.b = room.lines, g.b_row = g.n;
                 table.add(g);
             } else {
-                index_t const width = widened_room::lines_size / g.k / table.strip * table.strip;
-                block_args<float> x = g;
-                x.b = room.lines, x.b_row = table.strip, x.b_strip = g.k * table.strip;
-                for (index_t from = 0; from < g.n; from += width) {
-                    x.n = smaller(width, g.n - from), x.c = g.c + from, x.e = g.e ? g.e + from : nullptr;
-                    if (job.b_sum.terms)
-                        job.b_sum.pack_b(job.b_sum, p, j + from, g.k, x.n, room.lines);
-                    else
-                        real_packing<float, float>::pack_b(job.b, p, j + from, g.k, x.n, room.lines);
-                    table.block(x);
-                }
+                g.ahead = is_far ? g.b : nullptr;
+                b.rows(g);
             }
             g.e = g.c, g.e_row = g.c_row, g.beta = 1;
         }
@@ -189,47 +171,98 @@ template <class Job>
     }
 }
 
-// Dot products, of a piece of k after the other: lines of the operand that has more of them are widened some at a time.
+// An operand of dot products: rows of A, or columns of B.
+struct widened_lines {
+    host_sum<float> const& sum;
+    view<float const> all; // without data where these are widened
+
+    // Whether kernels cannot read them where they are, in floats.
+    bool are_packed() const { return sum.terms || all.col_stride != 1; }
+    bool are_widened_in_place() const { return sum.narrow && all.col_stride == 1; }
+    void pack(index_t i, index_t p, index_t lines, index_t depth, float* to) const {
+        if (sum.terms)
+            sum.pack_a(sum, i, p, lines, depth, to);
+        else
+            real_packing<float, float>::pack_a(all, i, p, lines, depth, to);
+    }
+    float const* at(index_t i, index_t p) const {
+        return sum.terms ? sum.at(i * all.row_stride + p * all.col_stride) : &all(i, p);
+    }
+};
+// The short side of dot products, and the other one.
+struct widened_dots {
+    bool few_a;
+    index_t count; // the short side
+    widened_lines few, many;
+    index_t length; // of pieces of k
+
+    template <class Job>
+    widened_dots(Job const& job, widened_b const& b)
+        : few_a(job.rows() <= job.cols()), count(smaller(job.rows(), job.cols())),
+          few(few_a ? widened_lines{job.a_sum, job.a} : widened_lines{b.turned, transposed(job.b)}),
+          many(few_a ? widened_lines{b.turned, transposed(job.b)} : widened_lines{job.a_sum, job.a}),
+          length(pieces_of_dots(sizeof(float), count, job.a.col_stride != 1 || job.b.row_stride != 1,
+                                job.depth())
+                     .length) {}
+    bool fits() const { return !few.are_packed() || count * length <= widened_room::few_size; }
+    // Lines of the short side, or of the other, and how far these, and their elements, are apart.
+    void put(block_args<float>& g, bool of_few, float const* from, index_t apart, index_t step = 1) const {
+        if (of_few == few_a)
+            g.a = from, g.a_row = apart, g.a_col = step;
+        else
+            g.b = from, g.b_strip = apart, g.b_row = step;
+    }
+};
+
+// Dot products of lines that are widened in registers. False: there is no kernel yet. A compiled one widens B for each
+// row of A, which takes as long as to multiply it.
+[[gnu::cold, gnu::noinline]] inline bool sum_dots(widened_dots const& of, widened_b const& b,
+                                                  block_args<float> g) {
+    g.narrow = (of.few_a ? 1 : 4) * of.many.sum.narrow;
+    bool const factors = g.alpha != 1 || (g.beta != 0 && g.beta != 1);
+    if (auto const kernel = factors ? nullptr : generated_next(g, generated_form::dots))
+        return kernel(g), true;
+    if (of.count > 1 || !of.few_a || !b.dots) return false;
+    b.dots(g);
+    return true;
+}
+
+// Dot products of floats: lines that are widened are so some at a time, into the first-level cache.
+[[gnu::cold, gnu::noinline]] inline void multiply_lines(widened_dots const& of, block_args<float> const& g,
+                                                        index_t from, index_t p, float* room) {
+    bool const packs = of.many.sum.terms;
+    index_t const all = of.few_a ? g.n : g.m, most = packs ? larger_of(4, 8192 / of.length) : all;
+    for (index_t x = 0; x < all; x += most) {
+        index_t const count = smaller(most, all - x), in_c = of.few_a ? x : x * g.c_row,
+                      in_e = of.few_a ? x : x * g.e_row;
+        block_args<float> part = g;
+        (of.few_a ? part.n : part.m) = count;
+        part.c += in_c, part.e = g.e ? g.e + in_e : nullptr;
+        if (packs) of.many.pack(from + x, p, count, g.k, room), of.put(part, false, room, g.k);
+        multiply_by_dots(part, part.b_strip, of.count);
+    }
+}
+
+// Dot products, of a piece of k after the other.
 template <class Job>
 [[gnu::cold, gnu::noinline]] void multiply_widened_dots(Job const& job, widened_b const& b, host_region r,
                                                         widened_room const& room) {
-    index_t const m = job.rows(), n = job.cols(), depth = job.depth(), few = smaller(m, n);
-    bool const few_a = m <= n, in_registers = b.dots && few_a && m <= widened_room::in_registers &&
-                                              job.b.row_stride == 1 &&
-                                              (job.a_sum.terms || job.a.col_stride == 1);
-    index_t const length =
-        pieces_of_dots(sizeof(float), few, job.a.col_stride != 1 || job.b.row_stride != 1, depth).length;
-    index_t const begin = few_a ? r.j0 : r.i0, end = few_a ? r.j1 : r.i1,
-                  most = in_registers ? widened_room::total_size / few
-                                      : larger_of(4, 8192 / length); // lines that the first-level cache holds
+    widened_dots const of(job, b);
+    bool const few_a = of.few_a, packs_few = of.few.are_packed();
+    index_t const depth = job.depth(), begin = few_a ? r.j0 : r.i0, end = few_a ? r.j1 : r.i1,
+                  most = job.write ? widened_room::total_size / of.count : end - begin;
     index_t packed = -1; // the piece of k that the operand of few lines is packed for
     for (index_t from = begin; from < end; from += most) {
         host_region part{r.i0, r.i1, r.j0, r.j1, 0, depth};
         (few_a ? part.j0 : part.i0) = from, (few_a ? part.j1 : part.i1) = smaller(from + most, end);
         block_args<float> g = begin_part(job, room, part);
-        for (index_t p = 0; p < depth; p += length) {
-            g.k = smaller(length, depth - p);
-            // Rows of A, or columns of B, along k.
-            auto const lines_of = [&](host_sum<float> const& x, bool is_few, index_t i, index_t lines) {
-                float* const to = is_few ? room.few : room.lines;
-                if (!is_few || packed != p) x.pack_a(x, i, p, lines, g.k, to);
-                return to;
-            };
-            index_t b_col = job.b.col_stride;
-            if (job.a_sum.terms)
-                g.a = lines_of(job.a_sum, few_a, part.i0, g.m), g.a_row = g.k, g.a_col = 1;
-            else
-                g.a = &job.a(part.i0, p), g.a_row = job.a.row_stride, g.a_col = job.a.col_stride;
-            if (in_registers) {
-                b.dots(job.b_sum, g, p, part.j0);
-            } else {
-                if (b.turned.terms)
-                    g.b = lines_of(b.turned, !few_a, part.j0, g.n), b_col = g.k, g.b_row = 1;
-                else
-                    g.b = &job.b(p, part.j0), g.b_row = job.b.row_stride;
-                multiply_by_dots(g, b_col, few);
-            }
-            packed = p;
+        for (index_t p = 0; p < depth; p += of.length) {
+            g.k = smaller(of.length, depth - p);
+            if (packs_few && packed != p) of.few.pack(0, p, of.count, g.k, room.few), packed = p;
+            of.put(g, true, packs_few ? room.few : of.few.at(0, p), packs_few ? g.k : of.few.all.row_stride);
+            of.put(g, false, of.many.at(from, p), of.many.all.row_stride, of.many.all.col_stride);
+            if (!of.many.are_widened_in_place() || !sum_dots(of, b, g))
+                multiply_lines(of, g, from, p, room.lines);
             g.e = g.c, g.e_row = g.c_row, g.beta = 1;
         }
         end_part(job, room, part);
@@ -239,16 +272,15 @@ template <class Job>
 // How such a job is done. Of few rows an operand that is packed whole would be written to memory and read again.
 template <class Job>
 host_way way_of_widened(Job const& job, widened_b const& b, int team) {
-    index_t const m = job.rows(), n = job.cols(), depth = job.depth();
-    host_way way = way_of(job);
-    bool const has_kernel = kernels<float, float>().generated || (b.rows && m <= widened_room::in_registers);
-    bool const has_rows = job.b.col_stride == 1 && depth > 1 && has_kernel;
-    if (way == host_way::dots) return smaller(m, n) <= few_dots(sizeof(float)) ? way : host_way::blocks;
-    if (job.b_sum.terms && has_rows) way = host_way::rows;
-    return way == host_way::rows && has_rows && m <= widened_room::most_rows &&
-                   pieces_apart<float>(m, n, depth, team) == 0
-               ? way
-               : host_way::blocks;
+    index_t const m = job.rows(), depth = job.depth();
+    if (way_of(job) == host_way::dots) return widened_dots(job, b).fits() ? host_way::dots : host_way::blocks;
+    if (!b.rows || job.b.col_stride != 1 || depth <= 1 || m > widened_room::most_rows ||
+        pieces_apart<float>(m, job.cols(), depth, team) > 0)
+        return host_way::blocks;
+    // Blocks read a B that they widen where it lies, if kernels are generated.
+    index_t const generated = kernels<float, float>().generated,
+                  row_bytes = magnitude(job.b.row_stride) * job.b_sum.size;
+    return !generated || are_few_rows(generated, m, depth, row_bytes) ? host_way::rows : host_way::blocks;
 }
 
 // One product, by `team` threads. The arena holds widened_bytes() of these sides.

@@ -10,10 +10,13 @@ STRATAGEMM_BEGIN
 class dots_tiling {
 public:
     [[gnu::cold]] dots_tiling(generated_shape const& s, bool avx512)
-        : size_(s.size()), c_size_(size_ == 8 ? 8 : 4), lanes_(64 / size_), bytes_(avx512 ? 64 : 32) {
+        : size_(s.size()), c_size_(size_ == 8 ? 8 : 4), lanes_(64 / size_), bytes_(avx512 ? 64 : 32),
+          narrow_a_(s.narrow_a()), narrow_b_(s.narrow_b()),
+          a_size_(narrow_a_ ? assembler::narrow_size(narrow_a_) : size_),
+          b_size_(narrow_b_ ? assembler::narrow_size(narrow_b_) : size_) {
         index_t least = 0;
-        bool const a_collides = rows_nearly_collide(s.a_row * size_),
-                   b_collides = rows_nearly_collide(s.b_strip * size_);
+        bool const a_collides = rows_nearly_collide(s.a_row * a_size_),
+                   b_collides = rows_nearly_collide(s.b_strip * b_size_);
         for (index_t rows = 1; rows <= most_rows() && rows <= s.m; ++rows)
             for (index_t columns = 1; columns <= 16 && columns <= s.n && rows * columns <= most_sums();
                  ++columns) {
@@ -52,6 +55,8 @@ protected:
     static constexpr index_t ways = 8;
 
     index_t size_, c_size_, lanes_, bytes_, rows_ = 1, columns_ = 1; // bytes of a vector
+    int narrow_a_, narrow_b_;
+    index_t a_size_, b_size_; // bytes of an element
 };
 
 class dots_generator : dots_tiling {
@@ -73,8 +78,8 @@ public:
         to_.load(rdx, STRATAGEMM_ARGUMENT(t_.wide, c));
         to_.load(rdi, STRATAGEMM_ARGUMENT(t_.wide, a));
         // The inner loop is over the smaller operand, which stays in a cache while the other is read once.
-        side const down{s_.m, rows_, rax, rdi, s_.a_row, s_.c_row},
-            across{s_.n, columns_, r10, rsi, s_.b_strip, 1};
+        side const down{s_.m, rows_, rax, rdi, s_.a_row * a_size_, s_.c_row},
+            across{s_.n, columns_, r10, rsi, s_.b_strip * b_size_, 1};
         if (rows_first_)
             write_side(down, &across, 0);
         else
@@ -87,12 +92,13 @@ private:
     // rows or columns. One or two rows are as slow as memory anyway, and slower with more requests; many rows take
     // longer than memory does.
     bool fetches(generated_shape const& s) const {
-        index_t const few = smaller(s.m, s.n), bytes = (s.m > s.n ? s.m * s.a_row : s.n * s.b_strip) * size_;
+        index_t const few = smaller(s.m, s.n),
+                      bytes = s.m > s.n ? s.m * s.a_row * a_size_ : s.n * s.b_strip * b_size_;
         return few >= 3 && few <= 16 && bytes > fetched_from(to_.is_avx512());
     }
 
     // Rows of A and C, or columns of B and C: how many of all and at most of a tile, what counts tiles and what
-    // points to the operand, and how far apart they are.
+    // points to the operand, and how far apart they are: bytes, and elements of C.
     struct side {
         index_t all, most;
         gpr counter, operand;
@@ -109,13 +115,13 @@ private:
             index_t in_c = length * x.apart_in_c;
             if (inner) {
                 write_side(*inner, nullptr, length);
-                to_.add(inner->operand, -inner->all * inner->apart * size_);
+                to_.add(inner->operand, -inner->all * inner->apart);
                 in_c -= inner->all * inner->apart_in_c;
             } else {
                 bool const rows = x.counter == rax;
                 write_tile(static_cast<int>(rows ? length : outer), static_cast<int>(rows ? outer : length));
             }
-            to_.add(x.operand, length * x.apart * size_);
+            to_.add(x.operand, length * x.apart);
             to_.add(rdx, in_c * c_size_);
             to_.end_loop(x.counter, count, loop);
         }
@@ -134,7 +140,7 @@ private:
             to_.move(r8, rdi), to_.move(r9, rsi);
             unsigned char* const loop = to_.begin_loop(rcx, loops);
             for (index_t p = 0; p < unrolled * halves; ++p) write_step(rows, columns, a, b, p, false);
-            to_.add(r8, unrolled * 64), to_.add(r9, unrolled * 64);
+            to_.add(r8, unrolled * lanes_ * a_size_), to_.add(r9, unrolled * lanes_ * b_size_);
             to_.end_loop(rcx, loops, loop);
             done = loops * unrolled;
         }
@@ -159,28 +165,31 @@ private:
     [[gnu::cold, gnu::noinline]] void write_step(int rows, int columns, gpr a, gpr b, index_t p,
                                                  bool masked) {
         int const half = static_cast<int>(p % halves()), first = half * rows * columns;
+        index_t const in_a = p * bytes_ / size_ * a_size_, in_b = p * bytes_ / size_ * b_size_;
         for (int r = 0; r < rows; ++r) {
-            x86_memory const of_a{a, r * s_.a_row * size_ + p * bytes_};
-            load(row_of_a_ + r, of_a, masked);
-            if (fetches_ && rows_first_ && half == 0)
-                to_.prefetch({a, of_a.distance + rows * s_.a_row * size_}, false);
+            x86_memory const of_a{a, r * s_.a_row * a_size_ + in_a};
+            load(narrow_a_, row_of_a_ + r, of_a, masked);
+            if (fetches_ && rows_first_ && in_a % 64 == 0)
+                to_.prefetch({a, of_a.distance + rows * s_.a_row * a_size_}, false);
         }
         for (int s = 0; s < columns; ++s) {
-            x86_memory const of_b{b, s * s_.b_strip * size_ + p * bytes_};
-            if (fetches_ && !rows_first_ && half == 0)
-                to_.prefetch({b, of_b.distance + columns * s_.b_strip * size_}, false);
-            if (rows == 1 && (!masked || size_ >= 4)) {
+            x86_memory const of_b{b, s * s_.b_strip * b_size_ + in_b};
+            if (fetches_ && !rows_first_ && in_b % 64 == 0)
+                to_.prefetch({b, of_b.distance + columns * s_.b_strip * b_size_}, false);
+            if (rows == 1 && narrow_b_ == 0 && (!masked || size_ >= 4)) {
                 to_.multiply_add(t_, first + s, row_of_a_, of_b, masked);
             } else {
-                load(to_.last(), of_b, masked);
+                load(narrow_b_, to_.last(), of_b, masked);
                 for (int r = 0; r < rows; ++r)
                     to_.multiply_add(t_, first + r * columns + s, row_of_a_ + r, to_.last());
             }
         }
     }
 
-    void load(int to, x86_memory from, bool masked) {
-        if (masked && size_ < 4)
+    void load(int narrow, int to, x86_memory from, bool masked) {
+        if (narrow)
+            to_.load_widened(narrow, t_, to, from, masked);
+        else if (masked && size_ < 4)
             to_.load_short(static_cast<int>(size_), to, from, 1);
         else
             to_.load(t_, to, from, masked);

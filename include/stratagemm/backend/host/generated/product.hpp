@@ -153,8 +153,8 @@ private:
             to_.move(a, rdi), to_.move(b, b_);
             unsigned char* const loop = to_.begin_loop(rcx, left / unrolled);
             write_steps(rows, width, ends, a, b, 0, unrolled, beside_);
-            to_.add(a, unrolled * s_.a_col * size_), to_.add(b, unrolled * s_.b_row * size_);
-            to_.add(rbp, unrolled * copy_row), to_.add(rsi, unrolled / 2 * fetched_row_ * size_);
+            to_.add(a, unrolled * s_.a_col * size_), to_.add(b, unrolled * s_.b_row * b_size_);
+            to_.add(rbp, unrolled * copy_row), to_.add(rsi, unrolled / 2 * fetched_row_ * b_size_);
             to_.end_loop(rcx, left / unrolled, loop);
             left %= unrolled;
         }
@@ -240,6 +240,7 @@ private:
     [[gnu::cold, gnu::noinline]] void write_steps(int rows, int width, bool ends, gpr a, gpr b, index_t from,
                                                   index_t to, int pieces) {
         int const row = beside_ * rows * width, element = to_.last();
+        int const narrow = s_.narrow_b();
         bool const in_memory = rows == 1 && width > 1;
         bool const fetches_a = !avx512_ && s_.a_col == 1 && pieces == 1 &&
                                s_.m * s_.a_row * size_ > 4 << 20 && !rows_nearly_collide(s_.a_row * size_);
@@ -247,10 +248,10 @@ private:
             int const piece = static_cast<int>(x % pieces), first = piece * rows * width;
             index_t const p = x / pieces + piece * piece_;
             if (fetched_row_ != 0 && x % 2 == 0)
-                to_.prefetch(end_of_line(rsi, x / 2 * fetched_row_ * size_), false, true);
+                to_.prefetch(end_of_line(rsi, x / 2 * fetched_row_ * b_size_), false, true);
             for (index_t v = fetched_; v < fetched_to_; ++v)
                 if (begins_line(v))
-                    to_.prefetch(end_of_line(b, (p * s_.b_row + column(width + v)) * size_), false, true);
+                    to_.prefetch(end_of_line(b, (p * s_.b_row + column(width + v)) * b_size_), false, true);
             for (int r = in_memory ? 0 : -1; r < rows; ++r) {
                 x86_memory const of_a{a, (r * s_.a_row + p * s_.a_col) * size_};
                 // Of an A that comes from memory, or is much of the third-level cache, the rows of the next tile.
@@ -258,30 +259,36 @@ private:
                     to_.prefetch({a, of_a.distance + rows * s_.a_row * size_}, false);
                 if (r >= 0 && (width > 1 || sums_integers())) to_.broadcast(t_, element, of_a);
                 for (int v = 0; v < width; ++v) {
-                    x86_memory const of_b{b, (p * s_.b_row + column(v)) * size_};
+                    x86_memory const of_b{b, (p * s_.b_row + column(v)) * b_size_};
                     bool const last = ends && v == width - 1, masked = last && masked_;
                     assembler::vectors const t = last ? last_ : t_;
                     // What is next of a B that comes from the second-level cache, which one row of A waits for, or
                     // from memory: further rows, or where there are few those of the next tile.
                     if (begins_line(v)) {
-                        if (in_memory && s_.k * s_.n * size_ > 32768)
+                        if (in_memory && s_.k * s_.n * b_size_ > 32768)
                             to_.prefetch(
                                 end_of_line(b, of_b.distance +
-                                                   (s_.k <= 16 ? width * lanes_ : 4 * s_.b_row) * size_),
+                                                   (s_.k <= 16 ? width * lanes_ : 4 * s_.b_row) * b_size_),
                                 false);
                         else if (r < 0 && continues_)
-                            to_.prefetch({b, of_b.distance + s_.k * s_.b_row * size_}, false);
+                            to_.prefetch({b, of_b.distance + s_.k * s_.b_row * b_size_}, false);
                         else if (r < 0 && !goes_down() &&
-                                 s_.k * s_.b_row * size_ > second_level_cache()) // in the third
+                                 s_.k * s_.b_row * b_size_ > second_level_cache()) // in the third
                             to_.prefetch(
-                                end_of_line(b, of_b.distance + (avx512_ ? 12 : 24) * s_.b_row * size_),
+                                end_of_line(b, of_b.distance + (avx512_ ? 12 : 24) * s_.b_row * b_size_),
                                 false);
                     }
                     if (r < 0) {
-                        to_.load(t, row + v, of_b, masked);
+                        if (narrow)
+                            to_.load_widened(narrow, t, row + v, of_b, masked);
+                        else
+                            to_.load(t, row + v, of_b, masked);
                         if (writes_copy_) to_.store(t_, {rbp, (p * width + v) * t_.bytes()}, row + v, 0);
                     } else if (width == 1 && !sums_integers())
                         to_.multiply_add_element(t, first + r, row, of_a);
+                    else if (in_memory && narrow)
+                        to_.load_widened(narrow, t, row, of_b, masked),
+                            to_.multiply_add(t, first + v, element, row);
                     else if (in_memory)
                         to_.multiply_add(t, first + v, element, of_b, masked);
                     else
@@ -291,14 +298,14 @@ private:
         }
     }
 
-    bool begins_line(index_t vector) const { return vector * t_.bytes() % 64 == 0; }
+    bool begins_line(index_t vector) const { return vector * lanes_ * b_size_ % 64 == 0; }
     // Of 64 bytes that are fetched. They may be parts of two cache lines, of which columns before have fetched the
     // first.
     static x86_memory end_of_line(gpr base, index_t distance) { return {base, distance + 63}; }
     x86_memory of_c(index_t r, index_t column) const { return {rdx, (r * c_row_ + column * c_col_) * size_}; }
     // Moves on to where what comes next begins.
     [[gnu::cold, gnu::noinline]] void go() {
-        to_.add(rdi, a_ahead_ * size_), to_.add(rsi, b_ahead_ * size_), to_.add(rdx, c_ahead_ * size_);
+        to_.add(rdi, a_ahead_ * size_), to_.add(rsi, b_ahead_ * b_size_), to_.add(rdx, c_ahead_ * size_);
         a_ahead_ = b_ahead_ = c_ahead_ = 0;
     }
 

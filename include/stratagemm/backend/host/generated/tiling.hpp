@@ -21,11 +21,15 @@ enum class generated_form { tiles = 0, dots = 1, turned = 2, continued = 4, copi
 // columns where these are apart.
 struct generated_shape {
     index_t m, n, k, a_row, a_col, b_row, b_strip, c_row;
-    index_t kind; // 64 times generated_element(), a generated_end, and a generated_form
+    index_t
+        kind; // 4096 times block_args::narrow, 64 times generated_element(), a generated_end, and a generated_form
 
     bool is(generated_form form) const { return (kind & static_cast<int>(form)) != 0; }
-    index_t size() const { return kind / 64 % 16; }               // of an element
-    int packets() const { return static_cast<int>(kind / 1024); } // of assembler
+    index_t size() const { return kind / 64 % 16; }                   // of an element
+    int packets() const { return static_cast<int>(kind / 1024 % 4); } // of assembler
+    // What load_widened() of assembler is told of B, or of the A of dot products.
+    int narrow_b() const { return static_cast<int>(kind / 4096 % 4); }
+    int narrow_a() const { return static_cast<int>(kind / 16384); }
 };
 // Of elements of a kernel: their bytes, and 16 for each kind of packets.
 template <class T>
@@ -47,11 +51,12 @@ struct evenly {
 class generated_tiling {
 public:
     [[gnu::cold, gnu::noinline]] generated_tiling(generated_shape const& s, bool avx512)
-        : avx512_(avx512), s_(s), size_(s.size()), turned_(s.is(generated_form::turned)),
-          continues_(s.is(generated_form::continued)), c_row_(turned_ ? 1 : s.c_row), t_(vector_of(s.n)),
-          lanes_(t_.bytes() / size_), vectors_(divide_up(s.n, lanes_)), rest_(s.n % lanes_),
-          last_(rest_ > 0 ? vector_of(rest_) : t_),
-          large_(s.m >= (avx512 ? 12 : 7) && smaller(s.k, longest_piece(size_)) * s.n * size_ > 1 << 18 &&
+        : avx512_(avx512), s_(s), size_(s.size()),
+          b_size_(s.narrow_b() ? assembler::narrow_size(s.narrow_b()) : size_),
+          turned_(s.is(generated_form::turned)), continues_(s.is(generated_form::continued)),
+          c_row_(turned_ ? 1 : s.c_row), t_(vector_of(s.n)), lanes_(t_.bytes() / size_),
+          vectors_(divide_up(s.n, lanes_)), rest_(s.n % lanes_), last_(rest_ > 0 ? vector_of(rest_) : t_),
+          large_(s.m >= (avx512 ? 12 : 7) && smaller(s.k, longest_piece(size_)) * s.n * b_size_ > 1 << 18 &&
                  !turned_ && !continues_ && (has_strips() || cpu_is_near_third_level())),
           strips_(widths()), width_(strips_.wides > 0 ? strips_.wide : strips_.narrow),
           tiles_(s.m, tallest(width_)) {}
@@ -105,8 +110,8 @@ protected:
     };
 
     bool avx512_;
-    generated_shape s_; // of the piece of k that is written
-    index_t size_;
+    generated_shape s_;     // of the piece of k that is written
+    index_t size_, b_size_; // bytes of an element, and of one of B
     bool turned_, continues_;
     index_t c_row_; // distance of rows
     assembler::vectors t_;
@@ -150,7 +155,7 @@ private:
             index_t const rows = tiles.least + more, sums = rows * width, loads = rows + width;
             // B comes from the second-level cache once for each row of tiles; from memory, narrow strips would be
             // worse.
-            index_t const far = turned_ && s_.k * s_.n * size_ > 32768 ? 6 * width : 0;
+            index_t const far = turned_ && s_.k * s_.n * b_size_ > 32768 ? 6 * width : 0;
             index_t const step = far + larger_of(larger_of(3 * sums, 3 * loads),
                                                  larger_of(width > 1 ? loads + sums : loads, 24));
             all += (more ? tiles.larger : tiles.parts - tiles.larger) *
