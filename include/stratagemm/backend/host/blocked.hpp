@@ -457,6 +457,20 @@ template <class T>
     return part.k == g.k && g.beta == accumulated<T>(0) && !turns_a && !turns_b ? own : nullptr;
 }
 
+// Rows [p, p + g.k) and columns [j, j + g.n) of B, packed: now, or before.
+template <class TA, class Packing>
+[[gnu::cold, gnu::noinline]] void take_packed(host_job<TA, Packing> const& job,
+                                              block_args<typename Packing::packet>& g, index_t p, index_t j,
+                                              typename Packing::packet* to, bool now) {
+    index_t const strip = Packing::kernels().strip;
+    if (now && job.b_sum.terms)
+        job.b_sum.pack_b(job.b_sum, p, j, g.k, g.n, to);
+    else if (now)
+        Packing::pack_b(job.b, p, j, g.k, g.n, to);
+    g.b = to + Packing::head * strip, g.b_row = strip, g.b_strip = (g.k + Packing::head) * strip,
+    g.narrow = 0;
+}
+
 // Sums the products of a region into C, or into `partial` (rows of partial_row) with alpha one. Cold: its time is
 // that of kernels, and code for size takes less memory to compile.
 template <class TA, class Packing>
@@ -516,23 +530,13 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
             bool const first = x == 0;
             block_args<packet> g{};
             g.n = cols, g.k = k;
-            auto const pack_b = [&] {
-                if (job.b_sum.terms)
-                    job.b_sum.pack_b(job.b_sum, p, j, k, cols, scratch.b);
-                else
-                    Packing::pack_b(job.b, p, j, k, cols, scratch.b);
-            };
-            auto const take_packed = [&] {
-                g.b = scratch.b + Packing::head * table.strip, g.b_row = table.strip,
-                g.b_strip = (k + Packing::head) * table.strip, g.narrow = 0;
-            };
             if (b_in_place) {
                 g.narrow = job.b_sum.narrow, g.b_row = b.row, g.b_strip = table.strip;
                 g.b = g.narrow ? job.b_sum.at(p * b.row + j) : b.data + p * b.row + j;
                 if (!table.masked && !g.narrow) g.room = scratch.b;
             } else {
-                if (i == r.i0 || pieces * blocks > 1) pack_b(); // else it is still there from the rows before
-                take_packed();
+                // It may still be there from the rows before.
+                take_packed(job, g, p, j, scratch.b, i == r.i0 || pieces * blocks > 1);
             }
             g.alpha = partial ? acc(1) : job.alpha;
             if (plain)
@@ -582,7 +586,7 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
                 if constexpr (Packing::tall > 1)
                     multiply_parts(table, g, scratch.parts, job.a.conjugate, job.b.conjugate);
                 else if (!multiply_block(table, g))
-                    pack_b(), take_packed(), multiply_block(table, g);
+                    take_packed(job, g, p, j, scratch.b, true), multiply_block(table, g);
                 if (by_panel)
                     (first ? job.write : job.add)(job.problem, job.swapped, scratch.sum, cols, from,
                                                   j / Packing::widen, g.m, cols / Packing::widen);

@@ -56,21 +56,26 @@ public:
     void load_short(int size, int to, x86_memory from, int mask) {
         with_memory({size == 2, 2}, 0x6f, of_map(1, 3), to, 0, from, 0x80 + mask, 64);
     }
-    // Floats from as many elements of a narrower type: 1 for bfloat16, 2 for half, 3 for int8.
+    // Floats from as many elements of a narrower type: 1 for bfloat16, 2 for half, 3 for int8; or load(), for 0.
     [[gnu::cold, gnu::noinline]] void load_widened(int narrow, vectors t, int to, x86_memory from, int mask) {
-        int const code = narrow == 1 ? 0x33 : narrow == 2 ? 0x13 : 0x21, size = narrow_size(narrow);
-        if (mask != 0 && !avx512_) {
-            insert(to, from, part_[mask] * size);
-            with_registers(t, code, of_map(2, 1), to, 0, to);
-        } else {
-            with_memory(t, code, of_map(2, 1), to, 0, from, mask ? 0x80 + mask : 0, t.bytes() / 4 * size);
+        if (narrow == 0) return load(t, to, from, mask);
+        int const code = narrow == 1 ? 0x33 : narrow == 2 ? 0x13 : 0x21, size = narrow == 3 ? 1 : 2;
+        bool const inserts = mask != 0 && !avx512_; // each element, beside zeros
+        if (inserts) clear({false, 0}, to);
+        for (int i = 0; inserts && i < part_[mask]; ++i, from.distance += size) {
+            with_memory({false, 0}, size == 2 ? 0xc4 : 0x20, of_map(size == 2 ? 1 : 3, 1), to, to, from, 0,
+                        1);
+            put(i, 1);
         }
+        if (inserts)
+            with_registers(t, code, of_map(2, 1), to, 0, to);
+        else
+            with_memory(t, code, of_map(2, 1), to, 0, from, mask ? 0x80 + mask : 0, t.bytes() / 4 * size);
         if (narrow == 1) // to the high half
             with_registers(t, 0x72, of_map(1, 1), 6, to, to), put(16, 1);
         else if (narrow == 3) // from integers
             with_registers(t, 0x5b, of_map(1, 0), to, 0, to);
     }
-    static int narrow_size(int narrow) { return narrow == 0 ? 4 : narrow == 3 ? 1 : 2; }
     // Of AVX2, a part of more than 16 bytes is not kept in its register: masks would take a dozen operations on some
     // machines.
     [[gnu::cold, gnu::noinline]] void store(vectors t, x86_memory to, int from, int mask) {
@@ -231,20 +236,6 @@ private:
     // The prefix of an operation on 64 bits.
     void rex(int reg, int base) { put(0x48 + (reg > rdi ? 4 : 0) + (base > rdi ? 1 : 0), 1); }
 
-    // Less than 16 bytes, in pieces of four, two and one.
-    void insert(int to, x86_memory from, int bytes) {
-        clear({false, 0}, to);
-        for (int at = 0, size; at < bytes; at += size) {
-            size = bytes - at >= 4 ? 4 : bytes - at >= 2 ? 2 : 1;
-            x86_memory const piece{from.base, from.distance + at};
-            with_memory({false, 0},
-                        size == 4   ? 0x22
-                        : size == 2 ? 0xc4
-                                    : 0x20,
-                        of_map(size == 2 ? 1 : 3, 1), to, to, piece, 0, 1);
-            put(at / size, 1);
-        }
-    }
     // What an EVEX prefix says of an operation: its map (1 for 0F, 2 for 0F38, 3 for 0F3A) and its prefix: 1 for 66, 2
     // for F3, 3 for F2.
     static int of_map(int map, int prefix) { return map + 8 * prefix; }

@@ -11,9 +11,8 @@ class dots_tiling {
 public:
     [[gnu::cold]] dots_tiling(generated_shape const& s, bool avx512)
         : size_(s.size()), c_size_(size_ == 8 ? 8 : 4), lanes_(64 / size_), bytes_(avx512 ? 64 : 32),
-          narrow_a_(s.narrow_a()), narrow_b_(s.narrow_b()),
-          a_size_(narrow_a_ ? assembler::narrow_size(narrow_a_) : size_),
-          b_size_(narrow_b_ ? assembler::narrow_size(narrow_b_) : size_) {
+          narrow_a_(s.narrow_a()), narrow_b_(s.narrow_b()), a_size_(s.size_of(narrow_a_)),
+          b_size_(s.size_of(narrow_b_)) {
         index_t least = 0;
         bool const a_collides = rows_nearly_collide(s.a_row * a_size_),
                    b_collides = rows_nearly_collide(s.b_strip * b_size_);
@@ -186,13 +185,11 @@ private:
         }
     }
 
-    void load(int narrow, int to, x86_memory from, bool masked) {
-        if (narrow)
-            to_.load_widened(narrow, t_, to, from, masked);
-        else if (masked && size_ < 4)
+    [[gnu::cold, gnu::noinline]] void load(int narrow, int to, x86_memory from, bool masked) {
+        if (masked && size_ < 4)
             to_.load_short(static_cast<int>(size_), to, from, 1);
         else
-            to_.load(t_, to, from, masked);
+            to_.load_widened(narrow, t_, to, from, masked);
     }
 
     // Stores some sums, whose elements are added up, all in one vector: element e of its 16 bytes l is a sum of

@@ -279,10 +279,7 @@ private:
                                 false);
                     }
                     if (r < 0) {
-                        if (narrow)
-                            to_.load_widened(narrow, t, row + v, of_b, masked);
-                        else
-                            to_.load(t, row + v, of_b, masked);
+                        to_.load_widened(narrow, t, row + v, of_b, masked);
                         if (writes_copy_) to_.store(t_, {rbp, (p * width + v) * t_.bytes()}, row + v, 0);
                     } else if (width == 1 && !sums_integers())
                         to_.multiply_add_element(t, first + r, row, of_a);

@@ -30,6 +30,9 @@ struct generated_shape {
     // What load_widened() of assembler is told of B, or of the A of dot products.
     int narrow_b() const { return static_cast<int>(kind / 4096 % 4); }
     int narrow_a() const { return static_cast<int>(kind / 16384); }
+    [[gnu::cold, gnu::noinline]] index_t size_of(int narrow) const {
+        return narrow == 0 ? size() : narrow == 3 ? 1 : 2;
+    }
 };
 // Of elements of a kernel: their bytes, and 16 for each kind of packets.
 template <class T>
@@ -51,8 +54,7 @@ struct evenly {
 class generated_tiling {
 public:
     [[gnu::cold, gnu::noinline]] generated_tiling(generated_shape const& s, bool avx512)
-        : avx512_(avx512), s_(s), size_(s.size()),
-          b_size_(s.narrow_b() ? assembler::narrow_size(s.narrow_b()) : size_),
+        : avx512_(avx512), s_(s), size_(s.size()), b_size_(s.size_of(s.narrow_b())),
           turned_(s.is(generated_form::turned)), continues_(s.is(generated_form::continued)),
           c_row_(turned_ ? 1 : s.c_row), t_(vector_of(s.n)), lanes_(t_.bytes() / size_),
           vectors_(divide_up(s.n, lanes_)), rest_(s.n % lanes_), last_(rest_ > 0 ? vector_of(rest_) : t_),
