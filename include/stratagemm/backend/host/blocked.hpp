@@ -366,6 +366,10 @@ is_a_read_in_place(index_t row, index_t col, index_t k, index_t piece, index_t c
            (distance <= (has_near ? 2048 : 1024) && bytes <= 600000);
 }
 
+// Whether tiles widen B as they load it, each tile anew. Half a cycle longer for each vector of B and tile, about; to
+// widen the vector once and to pack it takes five cycles (bench/results/weights-host-epyc.txt).
+inline bool is_widened_by_tiles(index_t rows, index_t tallest) { return divide_up(rows, tallest) <= 10; }
+
 // A block, by a kernel of its own if there is one. Such a kernel adds C only: beta E becomes C before, where E is
 // another. False: nothing is done, since there is no such kernel yet, and others do not widen B.
 template <class Table, class T>
@@ -500,7 +504,9 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
                             is_a_read_in_place(a.row, a.col, r.p1 - r.p0, kc, cols_of_region, size, low);
     bool const b_in_place =
         Packing::in_place && Packing::head == 0 &&
-        (!job.b_sum.terms || (job.b_sum.narrow && table.generated)) && b.col == 1 &&
+        (!job.b_sum.terms ||
+         (job.b_sum.narrow && table.generated && is_widened_by_tiles(r.i1 - r.i0, table.tallest))) &&
+        b.col == 1 &&
         is_b_read_in_place(r.i1 - r.i0, kc, r.p1 - r.p0, b.row * job.b_sum.size, table.strip * size);
     // Rows of A that lie along k are packed a panel at a time, while the next is fetched, if one or two blocks of
     // columns need them. Otherwise as many as possible: more blocks would pack them again, lines of memory hold

@@ -111,14 +111,19 @@ void block(block_args<T> const& g) {
     multiply_by_tiles(tiles<T>, g);
 }
 
-// to = from, converted, into rows of unit stride: `from` has contiguous rows.
+// to = from, converted, into rows of unit stride: `from` has contiguous rows, which are fetched two ahead, since they may
+// come from memory.
 template <class T, class From>
 STRATAGEMM_TARGET void convert_rows(T* to, index_t to_row, From const* from, index_t from_row, index_t rows,
                                     index_t cols) {
     constexpr int W = lanes<T>;
     for (index_t i = 0; i < rows; ++i, to += to_row, from += from_row) {
+        index_t const ahead = i + 2 < rows ? 2 * from_row : 0;
         index_t j = 0;
-        for (; j + W <= cols; j += W) store<T>(to + j, load_as<T, From>(from + j));
+        for (; j + W <= cols; j += W) {
+            __builtin_prefetch(from + ahead + j);
+            store<T>(to + j, load_as<T, From>(from + j));
+        }
         for (; j < cols; ++j) to[j] = static_cast<T>(from[j]);
     }
 }
