@@ -1,8 +1,9 @@
 // Products of two element types: what is narrower than float is widened while it is packed, and exactly, so that memory
 // gives no more than its own bytes.
 //
-// The job is one of floats, with the kernels and the order of summation of such a product. Few rows are multiplied by a
-// matrix that is widened in registers, or some lines at a time, which stay in the first- or second-level cache.
+// The job is one of floats, with the kernels and the order of summation of such a product. Generated kernels widen a
+// matrix that few rows need in registers, where it lies (block_args::narrow). Where there is no such kernel, compiled ones
+// do so for rows of the matrix, and lines of dot products are widened some at a time, into the first-level cache.
 #pragma once
 
 #include "vector.hpp"
@@ -122,6 +123,7 @@ template <class Job>
 float const* b_at(Job const& job, index_t p, index_t j) {
     return job.b_sum.terms ? job.b_sum.at(p * job.b.row_stride + j * job.b.col_stride) : &job.b(p, j);
 }
+
 // Sums of the terms [p, p + g.k) by generated kernels, some rows of B at a time. False: there is none yet.
 template <class Job>
 bool sum_rows(Job const& job, block_args<float> const& g, index_t p, index_t j, float* sums) {
