@@ -280,9 +280,9 @@ host_way way_of_widened(Job const& job, widened_b const& b, int team) {
         pieces_apart<float>(m, job.cols(), depth, team) > 0)
         return host_way::blocks;
     // Blocks read a B that they widen where it lies, if kernels are generated.
-    index_t const generated = kernels<float, float>().generated,
+    index_t const vector = kernels<float, float>().generated,
                   row_bytes = magnitude(job.b.row_stride) * job.b_sum.size;
-    return !generated || are_few_rows(generated, m, depth, row_bytes) ? host_way::rows : host_way::blocks;
+    return !vector || are_few_rows(vector, m, depth, row_bytes) ? host_way::rows : host_way::blocks;
 }
 
 // One product, by `team` threads. The arena holds widened_bytes() of these sides.
