@@ -177,12 +177,16 @@ void add_widened(std::vector<kernel>& to, [[maybe_unused]] int capability) {
                 sg::cuda_form form;
                 form.a_along_k = !turns, form.a_turned = turns;
                 form.b_along_k = !turns && b_along_k, form.b_turned = turns && b_along_k;
-                form.a_unit = turns ? 1 : 4, form.b_unit = form.b_turned ? 1 : 4;
+                auto const unit = [](bool turned, bool narrower) -> short {
+                    return !turned ? 4 : narrower ? 2 : 1;
+                };
                 form.direct = sg::may_read_along_k(e.tile);
                 std::string const tile = std::to_string(e.tile.m) + 'x' + std::to_string(e.tile.n) + '-' +
                                          std::to_string(e.tile.micro_m) + (b_along_k ? "-nt" : "");
+                form.a_unit = unit(turns, false), form.b_unit = unit(form.b_turned, true);
                 to.push_back({"simt-s" + types.substr(0, 1) + '-' + tile,
                               sg::cuda_product_source<float, float, float, A>(e.tile, form, none), true});
+                form.a_unit = unit(turns, true), form.b_unit = unit(form.b_turned, false);
                 to.push_back({"simt-" + types + '-' + tile,
                               sg::cuda_product_source<float, float, A>(e.tile, form, none), true});
             }

@@ -420,9 +420,10 @@ private:
         return 0.8 * tiles * elements_of_tile() * stored * units_ / memory_;
     }
     // Until threads of `beside` blocks have gathered the first step of their tiles, beyond what begins() knows of.
-    // What blocks of a cluster add up are small products, of which the model knew enough.
+    // What blocks of a cluster add up are small products, of which the model knew enough, but not where they widen an
+    // operand, whose lanes wait for it.
     double filling(double beside) const {
-        if (!is(cuda_engine::simt) || how_.together) return 0;
+        if (!is(cuda_engine::simt) || (how_.together && !lying_.widens())) return 0;
         return gathers() ? 2100 + 0.45 * beside * fetching(1, t_.k) : 700;
     }
 

@@ -487,11 +487,13 @@ private:
                 bool const turns = turns_on_the_way(tile);
                 f.a_turned = turns && f.a_along_k, f.b_turned = turns && f.b_along_k;
                 f.a_along_k &= !turns, f.b_along_k &= !turns;
-                auto const unit = [](short all) {
-                    return all < 4 ? all : short{4};
-                }; // of 16 bytes, once widened
-                if (!f.a_turned) f.a_unit = unit(of_a.aligned());
-                if (!f.b_turned) f.b_unit = unit(of_b.aligned());
+                // Of 16 bytes, once widened; of two terms, where what is turned is narrower.
+                auto const unit = [](short all, std::size_t size, bool turned) {
+                    short const most = !turned ? 4 : size < sizeof(In) ? 2 : 1;
+                    return all < most ? all : most;
+                };
+                f.a_unit = unit(of_a.aligned(), sizeof(A), f.a_turned);
+                f.b_unit = unit(of_b.aligned(), sizeof(B), f.b_turned);
             }
         }
         if (tile.engine == cuda_engine::narrow) {

@@ -21,6 +21,11 @@
 STRATAGEMM_BEGIN
 
 inline constexpr char cuda_simt_text[] = R"cu(
+#if defined A_IN || defined B_IN
+#define WIDENS 1
+#else
+#define WIDENS 0
+#endif
 #ifndef A_IN
 #define A_IN float
 #endif
@@ -47,9 +52,10 @@ inline constexpr char cuda_simt_text[] = R"cu(
 /* Blocks of a multiprocessor, as many as leave enough registers: 255, 168 or 128 for a thread. */
 #define SUMS (MICRO_M * MICRO_N * (PIECES ? 2 : 1))
 #define RESIDENT ((SUMS > 64 ? 256 : SUMS > 32 ? 384 : 512) / THREADS)
-/* Four warps that gather need few registers, and leave theirs to four that multiply. */
+/* Four warps that gather need few registers, and leave theirs to four that multiply. Those that widen an operand hold
+   more words, if the others can spare them, which have to have 208 for 128 sums, 120 for 64 and 80 for 32. */
 #define HANDS_OVER (FETCHERS == 4 && THREADS == 128)
-#define GATHERING (RESIDENT == 3 ? 40 : 48)
+#define GATHERING (RESIDENT == 3 ? 40 : WIDENS && SUMS != 32 && SUMS <= 96 ? 56 : 48)
 /* Whether all sums are stored through shared memory: if there are so many that a run of code for each would be many times
    as long as all else, and slower than memory, being read for one use. Fewer are stored sooner as they are. */
 #define THROUGH_SHARED (MICRO_M * MICRO_N > 128)
@@ -156,8 +162,8 @@ inline void gather(unsigned to, float const *from, index apart, int lines, int t
 /* Of an operand that lies along k, a tile that does not. A lane reads its term of some lines, while those before are
    on their way, and stores that of four lines at a time. Gaps of four floats put what eight lanes store into 32
    banks. (To copy float by float to its place takes shared memory longer.) */
-template <bool WHOLE, int SIDE, class T>
-inline void gather_turned(unsigned to, T const *from, index apart, int lines, int terms, int fetcher) {
+template <bool WHOLE, int SIDE>
+inline void gather_turned(unsigned to, float const *from, index apart, int lines, int terms, int fetcher) {
     constexpr int share = SIDE / FETCHERS, most = FETCHERS > 1 ? 8 : 32, some = share % most == 0 ? most : share;
     static_assert(some <= most && some % 4 == 0, "whole rounds");
     int const lane = threadIdx.x % 32;
@@ -165,24 +171,24 @@ inline void gather_turned(unsigned to, T const *from, index apart, int lines, in
     int left = lines - fetcher * share;
     to += (lane * (SIDE + 4) + fetcher * share) * 4;
     from += fetcher * share * apart + lane;
-    auto const read = [&](T (&x)[some]) {
+    auto const read = [&](float (&x)[some]) {
 #pragma unroll
         for (int v = 0; v < some; ++v, from += apart) {
             asm volatile("" : "+l"(from)); /* not all addresses at a time, which are many registers */
-            x[v] = T{};
+            x[v] = 0;
             if (WHOLE || (there && v < left)) x[v] = *from;
         }
         left -= some;
     };
-    auto const put = [&](T const (&x)[some]) {
+    auto const put = [&](float const (&x)[some]) {
 #pragma unroll
         for (int v = 0; v < some; v += 4) {
-            float const y[4] = {widen(x[v]), widen(x[v + 1]), widen(x[v + 2]), widen(x[v + 3])};
+            float const y[4] = {x[v], x[v + 1], x[v + 2], x[v + 3]};
             put_floats(to + v * 4, y);
         }
         to += some * 4;
     };
-    T x[some], y[some];
+    float x[some], y[some];
     read(x);
 #pragma unroll
     for (int i = 0; i < share; i += 2 * some) {
@@ -192,32 +198,122 @@ inline void gather_turned(unsigned to, T const *from, index apart, int lines, in
         if (i + some < share) put(y);
     }
 }
-/* Of narrower elements, a tile that lies as the operand does. A lane reads vectors of UNIT, some at a time, and stores
-   each where gather() would. */
-template <bool WHOLE, bool ALONG_K, int SIDE, int UNIT, class T>
-inline void gather_widened(unsigned to, T const *from, index apart, int lines, int terms, int fetcher) {
-    constexpr int length = ALONG_K ? TILE_K : SIDE, rows = (ALONG_K ? SIDE : TILE_K) / FETCHERS;
-    constexpr int pieces = length / UNIT, even = pieces & -pieces, across = even < 32 ? even : 32;
-    constexpr int at_once = 32 / across, right = pieces / across, all = rows / at_once;
-    /* There are registers for so many words. */
-    constexpr int vectors = (RESIDENT == 4 ? 16 : WHOLE ? 8 : 4) / (UNIT == 4 ? 2 : 1);
-    constexpr int most = vectors / right, some = all % 8 == 0 && most >= 8 ? 8
-                                               : all % 4 == 0 && most >= 4 ? 4
-                                               : all % 2 == 0 && most >= 2 ? 2
-                                                                           : 1;
-    static_assert(rows % at_once == 0 && UNIT <= 4, "whole rounds");
-    int const lane = threadIdx.x % 32, e = lane % across * UNIT, row = fetcher * rows + lane / across;
-    int const down = (ALONG_K ? lines : terms) - row, beside = (ALONG_K ? terms : lines) - e;
-    to += row * (length * 4) + e * 4, from += row * apart + e;
+/* However the operand lies. */
+template <bool WHOLE, bool TURNED, bool ALONG_K, int SIDE, int UNIT>
+inline void gather_either(unsigned to, float const *from, index apart, int lines, int terms) {
+    int const fetcher = threadIdx.x / 32 - THREADS / 32;
+    if constexpr (TURNED)
+        gather_turned<WHOLE, SIDE>(to, from, apart, lines, terms, fetcher);
+    else
+        gather<WHOLE, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms, fetcher);
+}
+template <bool TURNED, bool ALONG_K, int SIDE, int UNIT>
+inline void gather_tile(unsigned to, float const *from, index apart, int lines, int terms) {
+    if (lines >= SIDE && terms >= TILE_K)
+        gather_either<true, TURNED, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms);
+    else
+        gather_either<false, TURNED, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms);
+}
+
+#if WIDENS
+/* Operands of which one is widened. What lanes store passes through registers, and each round of that waits for memory:
+   lanes ask for the first round of both operands before they store either, and before the stage is empty. A round has as
+   many words as there are registers for. */
+inline int fetcher() { return threadIdx.x / 32 - THREADS / 32; }
+template <int MOST> struct words_of { static constexpr int most = MOST; };
+#define HOLDING (HANDS_OVER ? GATHERING : 65536 / RESIDENT / (THREADS + FETCHERS * 32))
+#define HELD (HOLDING >= 64 ? 32 : HOLDING < 48 || SUMS > 96 ? 8 : 16) /* of one operand */
+#define ALL_HELD (SUMS > 96 ? 16 : HOLDING / 2)
+/* What gather_turned() says. Of narrower elements a lane reads two terms at a time, if lines begin aligned so: half of
+   the lanes those of four lines, and half those of the next four. Of the eight lanes that store together, half store
+   their second term first, to the banks that the others leave. */
+template <int SIDE, int UNIT, int MOST, class T> struct turned_lines {
+    static constexpr int share = SIDE / FETCHERS, each = sizeof(T) < 4 && UNIT > 1 && share % 8 == 0 ? 2 : 1;
+    static constexpr int all = share / each, some = all % 32 == 0 && MOST >= 32   ? 32
+                                                  : all % 16 == 0 && MOST >= 16 ? 16
+                                                  : all % 8 == 0 && MOST >= 8   ? 8
+                                                                                : 4;
+    static constexpr int words = some, rounds = all / some;
+    static_assert(all % some == 0 && 32 % each == 0, "whole rounds");
+    T const *from;
+    index apart;
+    int lines, terms;
+    unsigned to;
+    run_of<T, each> x[some];
+    static int term() { return threadIdx.x % (32 / each) * each; }
+    static int line() { return fetcher() * share + threadIdx.x % 32 / (32 / each) * 4; }
+    static int second() { return each == 2 ? threadIdx.x / 4 % 2 : 0; }
+    turned_lines(unsigned stage, T const *first, index a, int l, int t)
+        : from(first + line() * a + term()), apart(a), lines(l), terms(t),
+          to(stage + ((term() + second()) * (SIDE + 4) + line()) * 4) {}
+    template <bool WHOLE> void read_some(int round) {
+        int const left = lines - line(), there = terms - term();
 #pragma unroll
-    for (int first = 0; first < all; first += some) {
-        run_of<T, UNIT> x[some][right] = {};
+        for (int v = 0; v < some; ++v) {
+            asm volatile("" : "+l"(from)); /* not all addresses at a time, which are many registers */
+            bool const is_line = round * some * each + v / 4 * 4 * each + v % 4 < left;
+            x[v] = {};
+            if (WHOLE || (is_line && there >= each))
+                x[v] = *(run_of<T, each> const *)from;
+            else if (is_line && there > 0)
+                x[v].x[0] = *from;
+            from += (v % 4 == 3 ? 4 * each - 3 : 1) * apart;
+        }
+    }
+    void read(int round) {
+        if (lines >= SIDE && terms >= TILE_K)
+            read_some<true>(round);
+        else
+            read_some<false>(round);
+    }
+    void copy() {}
+    void put(int round) {
+        int const other = second() ? -1 : 1; /* of two terms */
+#pragma unroll
+        for (int v = 0; v < some; v += 4)
+#pragma unroll
+            for (int e = 0; e < each; ++e) {
+                float y[4];
+#pragma unroll
+                for (int i = 0; i < 4; ++i)
+                    y[i] = widen(second() ? x[v + i].x[each - 1 - e] : x[v + i].x[e]);
+                put_floats(to + e * other * ((SIDE + 4) * 4) + (round * some + v) * each * 4, y);
+            }
+    }
+};
+/* Of narrower elements, a tile that lies as the operand does. A lane reads vectors of UNIT, and stores each where
+   gather() would. */
+template <bool ALONG_K, int SIDE, int UNIT, int MOST, class T> struct widened_lines {
+    static constexpr int length = ALONG_K ? TILE_K : SIDE, rows = (ALONG_K ? SIDE : TILE_K) / FETCHERS;
+    static constexpr int pieces = length / UNIT, even = pieces & -pieces, across = even < 32 ? even : 32;
+    static constexpr int at_once = 32 / across, right = pieces / across, all = rows / at_once;
+    static constexpr int vector = UNIT == 4 ? 2 : 1, most = MOST / vector / right;
+    static constexpr int some = all % 16 == 0 && most >= 16 ? 16
+                                : all % 8 == 0 && most >= 8 ? 8
+                                : all % 4 == 0 && most >= 4 ? 4
+                                : all % 2 == 0 && most >= 2 ? 2
+                                                            : 1;
+    static constexpr int words = some * right * vector, rounds = all / some;
+    static_assert(rows % at_once == 0 && UNIT <= 4, "whole rounds");
+    T const *from;
+    index apart;
+    int lines, terms;
+    unsigned to;
+    run_of<T, UNIT> x[some][right];
+    static int row() { return fetcher() * rows + threadIdx.x % 32 / across; }
+    static int first_of_row() { return threadIdx.x % across * UNIT; }
+    widened_lines(unsigned stage, T const *first, index a, int l, int t)
+        : from(first + row() * a + first_of_row()), apart(a), lines(l), terms(t),
+          to(stage + row() * (length * 4) + first_of_row() * 4) {}
+    template <bool WHOLE> void read_some(int round) {
+        int const down = (ALONG_K ? lines : terms) - row(), beside = (ALONG_K ? terms : lines) - first_of_row();
 #pragma unroll
         for (int v = 0; v < some; ++v, from += at_once * apart)
 #pragma unroll
             for (int c = 0; c < right; ++c) {
                 T const *const at = from + c * across * UNIT;
-                int const there = (first + v) * at_once < down ? beside - c * across * UNIT : 0;
+                int const there = (round * some + v) * at_once < down ? beside - c * across * UNIT : 0;
+                x[v][c] = {};
                 if (WHOLE || there >= UNIT)
                     x[v][c] = *(run_of<T, UNIT> const *)at;
                 else
@@ -225,10 +321,19 @@ inline void gather_widened(unsigned to, T const *from, index apart, int lines, i
                     for (int u = 0; u < UNIT - 1; ++u)
                         if (u < there) x[v][c].x[u] = at[u];
             }
+    }
+    void read(int round) {
+        if (lines >= SIDE && terms >= TILE_K)
+            read_some<true>(round);
+        else
+            read_some<false>(round);
+    }
+    void copy() {}
+    void put(int round) {
 #pragma unroll
         for (int v = 0; v < some; ++v) {
-            int const r = (first + v) * at_once;
-            unsigned const line = (ALONG_K ? to ^ (row + r) % 8 * 16 : to) + r * (length * 4);
+            int const r = (round * some + v) * at_once;
+            unsigned const line = (ALONG_K ? to ^ (row() + r) % 8 * 16 : to) + r * (length * 4);
 #pragma unroll
             for (int c = 0; c < right; ++c) {
                 float y[UNIT];
@@ -238,25 +343,66 @@ inline void gather_widened(unsigned to, T const *from, index apart, int lines, i
             }
         }
     }
-}
-/* However the operand lies. */
-template <bool WHOLE, bool TURNED, bool ALONG_K, int SIDE, int UNIT, class T>
-inline void gather_either(unsigned to, T const *from, index apart, int lines, int terms) {
-    int const fetcher = threadIdx.x / 32 - THREADS / 32;
+};
+/* Floats that lie as the tile does pass through no registers. */
+template <bool ALONG_K, int SIDE, int UNIT> struct copied_lines {
+    static constexpr int words = UNIT == 4 ? 8 : 12, rounds = 0; /* of addresses */
+    float const *from;
+    index apart;
+    int lines, terms;
+    unsigned to;
+    copied_lines(unsigned stage, float const *first, index a, int l, int t)
+        : from(first), apart(a), lines(l), terms(t), to(stage) {}
+    void read(int) {}
+    void copy() { gather_tile<false, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms); }
+    void put(int) {}
+};
+template <bool TURNED, bool ALONG_K, int SIDE, int UNIT, int MOST, class T>
+inline auto lines_of(unsigned to, T const *from, index apart, int lines, int terms) {
     if constexpr (TURNED)
-        gather_turned<WHOLE, SIDE>(to, from, apart, lines, terms, fetcher);
+        return turned_lines<SIDE, UNIT, MOST, T>(to, from, apart, lines, terms);
     else if constexpr (sizeof(T) < 4)
-        gather_widened<WHOLE, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms, fetcher);
+        return widened_lines<ALONG_K, SIDE, UNIT, MOST, T>(to, from, apart, lines, terms);
     else
-        gather<WHOLE, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms, fetcher);
+        return copied_lines<ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms);
 }
-template <bool TURNED, bool ALONG_K, int SIDE, int UNIT, class T>
-inline void gather_tile(unsigned to, T const *from, index apart, int lines, int terms) {
-    if (lines >= SIDE && terms >= TILE_K)
-        gather_either<true, TURNED, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms);
+template <class X, class Y>
+inline void through_registers(X const &first, Y const &second, barrier const &empty, int parity) {
+    auto x = first(words_of<HELD>());
+    constexpr int left = ALL_HELD - decltype(x)::words;
+    auto y = second(words_of<left < HELD ? left : HELD>());
+    constexpr int x_rounds = decltype(x)::rounds, y_rounds = decltype(y)::rounds;
+    x.read(0), y.read(0);
+    empty.wait(parity);
+    x.copy(), y.copy();
+#pragma unroll
+    for (int r = 0; r < (x_rounds > y_rounds ? x_rounds : y_rounds); ++r) {
+        if (r < x_rounds) x.put(r);
+        if (r + 1 < x_rounds) x.read(r + 1);
+        if (r < y_rounds) y.put(r);
+        if (r + 1 < y_rounds) y.read(r + 1);
+    }
+}
+/* The stage at `to`, from such terms on, once it is empty. */
+template <class A, class B>
+inline void gather_stage(unsigned to, A const *of_a, B const *of_b, arguments const &p, int m, int n, int k,
+                         barrier const &empty, int parity) {
+    index const a_apart = A_TURNED || A_ALONG_K ? p.a.row : p.a.col;
+    index const b_apart = B_TURNED || B_ALONG_K ? p.b.col : p.b.row;
+    auto const a = [&](auto words) {
+        constexpr int most = decltype(words)::most;
+        return lines_of<A_TURNED, A_ALONG_K, TILE_M, A_UNIT, most>(to, of_a, a_apart, m, k);
+    };
+    auto const b = [&](auto words) {
+        constexpr int most = decltype(words)::most;
+        return lines_of<B_TURNED, B_ALONG_K, TILE_N, B_UNIT, most>(to + A_BYTES, of_b, b_apart, n, k);
+    };
+    if constexpr (sizeof(A) < 4) /* the other way, there are too few registers */
+        through_registers(b, a, empty, parity);
     else
-        gather_either<false, TURNED, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms);
+        through_registers(a, b, empty, parity);
 }
+#endif
 #endif
 /* The same of four terms, one row of sums after another: then few registers hold what is read next, and compilers keep
    multiply-adds that share an operand together. Threads with fewer sums have no such runs. */
@@ -518,8 +664,13 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
         if (HANDS_OVER) registers<GATHERING, false>();
         walk ahead;
         for (ahead.tile(p, blockIdx.x); ahead.left > 0; ahead.next_step(p)) {
-            unsigned const a = a_tiles + stage * STAGE_BYTES, b = b_tiles + stage * STAGE_BYTES;
             int const l = ahead.l, i0 = ahead.i0, j0 = ahead.j0;
+#if WIDENS
+            gather_stage(base + stage * STAGE_BYTES, element<A_IN>(p.a, i0, l, matrix_of(p.a, ahead.batch)),
+                         element<B_IN>(p.b, l, j0, matrix_of(p.b, ahead.batch)), p, p.m - i0, p.n - j0, p.k - l,
+                         empty(stage), parity ^ 1);
+#else
+            unsigned const a = a_tiles + stage * STAGE_BYTES, b = b_tiles + stage * STAGE_BYTES;
             empty(stage).wait(parity ^ 1);
             gather_tile<A_TURNED, A_ALONG_K, TILE_M, A_UNIT>(
                 a, element<A_IN>(p.a, i0, l, matrix_of(p.a, ahead.batch)),
@@ -527,6 +678,7 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             gather_tile<B_TURNED, B_ALONG_K, TILE_N, B_UNIT>(
                 b, element<B_IN>(p.b, l, j0, matrix_of(p.b, ahead.batch)),
                 B_TURNED || B_ALONG_K ? p.b.col : p.b.row, p.n - j0, p.k - l);
+#endif
             if (STORES) full(stage).arrive();
             if (COPIES)
                 asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(full(stage).at) : "memory");
