@@ -37,9 +37,10 @@ public:
     void pack(Lines const& x, view<std::int32_t const> const& shift, int bits, System const& system,
               std::byte* to) const {
         index_t const steps = residue_sizes::sizes::steps(x.length());
-        pack_lines<!Left>(x, shift, bits, system, 0, x.count(), steps,
-                          residue_sizes::plane_of(x.count(), steps),
-                          leaf_.team(8 * product(x.count(), x.length(), system.count())), to);
+        packed_residues const all{{to, divide_up(x.count(), 32), steps},
+                                  residue_sizes::plane_of(x.count(), steps)};
+        pack_lines<!Left>(residue_source{x, shift, bits, system}, 0, x.count(), all,
+                          leaf_.team(8 * product(x.count(), x.length(), system.count())));
     }
     std::size_t crossing_bytes(index_t m, index_t n) const {
         return here() ? ozaki_tiles::crossing_bytes(m, n, team_of_elements(m, n)) : 0;

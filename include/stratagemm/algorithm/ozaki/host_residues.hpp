@@ -224,13 +224,37 @@ STRATAGEMM_RESIDUES inline void residues_of(tile_numbers const& t, modulus const
     }
 }
 
-// All residues of lines [i0, i1), into one packed operand after another, from a block of 32 on; those of the
-// left operand are weighted as the way back wants those of C.
+// An operand whose residues are wanted: a number x counts as x 2^shift, rounded to an integer of at most 2^bits.
+template <class Lines, class System>
+struct residue_source {
+    Lines const& lines;
+    view<std::int32_t const> const& shift;
+    int bits;
+    System const& system;
+};
+template <class Lines, class System>
+residue_source(Lines const&, view<std::int32_t const> const&, int, System const&)
+    -> residue_source<Lines, System>;
+
+// Its residues: a packed operand for each modulus, `plane` bytes from one to the next.
+struct packed_residues {
+    packed<std::int8_t> first;
+    index_t plane;
+
+    packed<std::int8_t> of(int modulus) const {
+        return {first.data + modulus * plane, first.blocks, first.steps};
+    }
+};
+
+// Packs all residues of lines [i0, i1), from a block of 32 of `to` on. The residues of the left operand are weighted as
+// the conversion of C to numbers needs its residues.
 template <bool Quads, class Lines, class System>
-STRATAGEMM_RESIDUES void pack_residues(Lines const& x, view<std::int32_t const> const& shift, int words_each,
-                                       System const& system, index_t i0, index_t i1,
-                                       packed<std::int8_t> const& to, index_t plane, index_t block = 0) {
+STRATAGEMM_RESIDUES void pack_residues(residue_source<Lines, System> const& from, index_t i0, index_t i1,
+                                       packed_residues const& to, index_t block = 0) {
     using namespace host_avx512;
+    auto const& [x, shift, bits, system] = from;
+    auto const [first, plane] = to;
+    int const words_each = words_for(bits);
     modulus moduli[32];
     for (int r = 0; r < system.count(); ++r)
         moduli[r] = modulus(system.modulus_of(r), words_each, Quads ? 1 : system.weight(r));
@@ -239,22 +263,22 @@ STRATAGEMM_RESIDUES void pack_residues(Lines const& x, view<std::int32_t const> 
     bool lines_outside = !Quads;
     if constexpr (requires { x.by_lines(); }) lines_outside = x.by_lines().col_stride == 1;
     index_t const count = 2 * divide_up(i1 - i0, 32);
-    for (index_t turn = 0; turn < count * to.steps; ++turn) {
-        index_t const half = lines_outside ? turn / to.steps : turn % count,
-                      s = lines_outside ? turn % to.steps : turn / count, i = i0 + 16 * half;
+    for (index_t turn = 0; turn < count * first.steps; ++turn) {
+        index_t const half = lines_outside ? turn / first.steps : turn % count,
+                      s = lines_outside ? turn % first.steps : turn / count, i = i0 + 16 * half;
         alignas(64) double scale[16] = {};
         for (index_t r = 0; r < 16 && i + r < i1; ++r) scale[r] = power(shift(i + r, 0));
         index_t row = 0;
-        double const* const from = numbers(x, i, s * 64, Quads, t, row);
+        double const* const at = numbers(x, i, s * 64, Quads, t, row);
         for (index_t v = 0; v < 64; ++v) {
-            double const* const f = Quads ? from + v * row : from + v / 4 * row + v % 4 * 16;
+            double const* const f = Quads ? at + v * row : at + v / 4 * row + v % 4 * 16;
             vec<double> const left = Quads ? load(scale) : broadcast(scale + v / 4),
                               right = Quads ? load(scale + 8) : left;
             split_words(load(f) * left, load(f + 8) * right, words_each, t, 16 * v);
             // The next tile, if this one was read where it lies.
             __builtin_prefetch(f + (Quads ? 16 : 64), 0, 2), __builtin_prefetch(f + (Quads ? 24 : 72), 0, 2);
         }
-        std::byte* tile = to.at(block + half / 2, s) + half % 2 * tile_sizes<std::int8_t>::tile;
+        std::byte* tile = first.at(block + half / 2, s) + half % 2 * tile_sizes<std::int8_t>::tile;
         auto const of_words = words_each == 1   ? residues_of<Quads, 1>
                               : words_each == 2 ? residues_of<Quads, 2>
                                                 : residues_of<Quads, 3>;
@@ -415,12 +439,20 @@ STRATAGEMM_RESIDUES_OP void store_as(float* to, vec<double> x, host_avx512::part
         : "Yk"(part.mask));
 }
 
-// C from the residues of a block of it, which begins at (i, j).
+// The residues of a block of C: 32 x 32 bytes for each modulus, `plane` bytes from one to the next. `factors` are what
+// pairs of residues are multiplied by to become numbers.
+struct block_residues {
+    std::int32_t const (*factors)[8];
+    std::int8_t const* data;
+    index_t plane;
+};
+
+// C from the residues of a block of it, which begins at (i, j). `plain`: one factor undoes both scales.
 template <int Pieces, class Job>
-STRATAGEMM_RESIDUES void write_block(Job const& job, std::int32_t const (*factors)[8],
-                                     std::int8_t const* residues, index_t plane, bool plain, index_t i,
+STRATAGEMM_RESIDUES void write_block(Job const& job, block_residues const& from, bool plain, index_t i,
                                      index_t j, index_t rows, index_t cols) {
     using T = typename Job::element;
+    auto const [factors, residues, plane] = from;
     alignas(64) double high[32][32], low[32][32];
     vec<double> x, y;
     if constexpr (!complex_like<T>) {
@@ -464,15 +496,60 @@ STRATAGEMM_RESIDUES void write_block(Job const& job, std::int32_t const (*factor
     job.store(i, j, rows, cols, high[0], low[0], 32);
 }
 
-// Rows [i0, i1) and columns [j0, j1) of C, by one thread; B is packed from column jb on.
-template <class Job>
-STRATAGEMM_RESIDUES void residues_region(Job const& job, residue_sizes const& sizes, bool plain, index_t i0,
-                                         index_t i1, index_t j0, index_t j1, index_t jb, std::byte* packed_b,
-                                         index_t blocks_b, host_arena& arena) {
+// Blocks [first, first + count) of a packed operand.
+struct residue_blocks {
+    packed_residues const& packed;
+    index_t first, count;
+};
+
+// The residues of a macro-block of C, modulus after modulus, `plane` bytes apart. Each block of 32 x 32 sums is reduced
+// to residues while the next one is computed.
+STRATAGEMM_RESIDUES inline void multiply_blocks(residue_blocks const& of_a, residue_blocks const& of_b,
+                                                modulus const* moduli, int count, std::int8_t* residues,
+                                                index_t plane, std::int32_t* sums) {
     using element = std::int8_t;
+    constexpr index_t chunk = tile_sizes<element>::chunk;
+    index_t const steps = of_a.packed.first.steps, top = of_a.first, high = of_a.count, first = of_b.first,
+                  panels = of_b.count;
+    reduced before{nullptr, nullptr, 0, moduli, true};
+    for (int r = 0; r < count; ++r, residues += plane) {
+        packed<element> const a = of_a.packed.of(r), b = of_b.packed.of(r);
+        for (index_t s = 0; s < steps; s += chunk) {
+            index_t const depth = smaller(chunk, steps - s);
+            // What follows this chunk: the next of k, or the first of the next modulus.
+            bool const more = s + depth < steps, last = !more && r + 1 == count;
+            std::byte const* const a_next = last   ? nullptr
+                                            : more ? a.at(top, s + chunk)
+                                                   : a.at(top, 0) + of_a.packed.plane;
+            std::byte const* const b_next = last   ? nullptr
+                                            : more ? b.at(first, s + chunk)
+                                                   : b.at(first, 0) + of_b.packed.plane;
+            for (index_t y = 0; y < panels; ++y) {
+                std::byte const* const panel = y + 1 < panels ? b.at(first + y + 1, s) : b_next;
+                for (index_t x = 0; x < high; ++x) {
+                    host_tiles::block<element>(depth, a.at(top + x, s), b.at(first + y, s), nullptr, sums,
+                                               before, {a_next, panel, x, high, y, panels});
+                    before = {sums, residues + (y * high + x) * residue_sizes::block, 32, moduli + r, s == 0};
+                }
+            }
+        }
+    }
+    before.write(0, before.rows);
+}
+
+// Rows [i0, i1) and columns [j0, j1) of C. B is packed from column `begin` on.
+struct residue_region {
+    index_t i0, i1, j0, j1, begin;
+};
+// One region, by one thread.
+template <class Job>
+STRATAGEMM_RESIDUES void multiply_residue_region(Job const& job, residue_sizes const& sizes, bool plain,
+                                                 residue_region const& region, packed_residues const& b,
+                                                 host_arena& arena) {
+    auto const [i0, i1, j0, j1, jb] = region;
     tile_unit const unit;
     int const count = job.system.count();
-    index_t const steps = sizes.steps, plane_a = sizes.left_plane(), plane_b = sizes.right_plane();
+    index_t const plane_a = sizes.left_plane();
     bool const kept = sizes.kept_rows > 0;
     auto* const packed_a = kept ? job.left_packed : arena.take<std::byte>(plane_a * count);
     auto* const residues = arena.take<std::int8_t>(2 * sizes.pairs * sizes.planes);
@@ -482,68 +559,38 @@ STRATAGEMM_RESIDUES void residues_region(Job const& job, residue_sizes const& si
     alignas(64) std::int32_t factors[16][8];
     for (int x = 0; x < job.system.pairs(); ++x)
         for (auto& f : factors[x]) f = job.system.factor(x, 0) | job.system.factor(x, 1) << 16;
-    using writer = void(Job const&, std::int32_t const(*)[8], std::int8_t const*, index_t, bool, index_t,
-                        index_t, index_t, index_t);
+    using writer = void(Job const&, block_residues const&, bool, index_t, index_t, index_t, index_t);
     static constexpr writer* writers[] = {write_block<1, Job>, write_block<2, Job>, write_block<3, Job>,
                                           write_block<4, Job>, write_block<5, Job>};
     writer* const write = writers[job.system.pieces() - 1];
     for (index_t ib = i0; ib < i1; ib += sizes.rows) {
         index_t const ib_end = smaller(i1, ib + sizes.rows);
         index_t const high = divide_up(ib_end - ib, 32), top = kept ? ib / 32 : 0; // blocks of A, and which
-        packed<element> a{packed_a, kept ? divide_up(sizes.kept_rows, 32) : high, steps};
+        packed_residues const a{{packed_a, kept ? divide_up(sizes.kept_rows, 32) : high, sizes.steps},
+                                plane_a};
         if (!kept)
-            pack_residues<false>(job.left, job.left_shift, words_for(job.bits), job.system, ib, ib_end, a,
-                                 plane_a);
+            pack_residues<false>(residue_source{job.left, job.left_shift, job.bits, job.system}, ib, ib_end,
+                                 a);
         for (index_t jc = j0; jc < j1; jc += residue_sizes::width) {
             index_t const jc_end = smaller(j1, jc + residue_sizes::width);
-            reduced before{nullptr, nullptr, 0, moduli, true};
-            index_t const panels = divide_up(jc_end - jc, 32);
-            constexpr index_t chunk = tile_sizes<element>::chunk;
-            for (int r = 0; r < count; ++r) {
-                a.data = packed_a + r * plane_a;
-                packed<element> const b{packed_b + r * plane_b, blocks_b, steps};
-                std::int8_t* const plane = residues + r * sizes.planes;
-                for (index_t s = 0; s < steps; s += chunk) {
-                    index_t const depth = smaller(chunk, steps - s), first = (jc - jb) / 32;
-                    // What follows this chunk: the next of k, or the first of the next modulus.
-                    bool const more = s + depth < steps, last = !more && r + 1 == count;
-                    std::byte const* const a_next = last   ? nullptr
-                                                    : more ? a.at(top, s + chunk)
-                                                           : a.at(top, 0) + plane_a;
-                    std::byte const* const b_next = last   ? nullptr
-                                                    : more ? b.at(first, s + chunk)
-                                                           : b.at(first, 0) + plane_b;
-                    for (index_t y = 0; y < panels; ++y) {
-                        std::byte const* const panel = y + 1 < panels ? b.at(first + y + 1, s) : b_next;
-                        for (index_t x = 0; x < high; ++x) {
-                            host_tiles::block<element>(depth, a.at(top + x, s), b.at(first + y, s), nullptr,
-                                                       sums, before, {a_next, panel, x, high, y, panels});
-                            before = {sums, plane + (y * high + x) * residue_sizes::block, 32, moduli + r,
-                                      s == 0};
-                        }
-                    }
-                }
-            }
-            before.write(0, before.rows);
+            multiply_blocks({a, top, high}, {b, (jc - jb) / 32, divide_up(jc_end - jc, 32)}, moduli, count,
+                            residues, sizes.planes, sums);
+            block_residues block{factors, residues, sizes.planes};
             for (index_t j = jc; j < jc_end; j += 32)
-                for (index_t i = ib; i < ib_end; i += 32)
-                    write(job, factors,
-                          residues + ((j - jc) / 32 * high + (i - ib) / 32) * residue_sizes::block,
-                          sizes.planes, plain, i, j, smaller(32, ib_end - i), smaller(32, jc_end - j));
+                for (index_t i = ib; i < ib_end; i += 32, block.data += residue_sizes::block)
+                    write(job, block, plain, i, j, smaller(32, ib_end - i), smaller(32, jc_end - j));
         }
     }
 }
 
-// Residues of lines [from, end) into packed operands `plane` bytes apart, one for each modulus, by all
-// threads.
+// Packs the residues of lines [begin, end), by all threads.
 template <bool Quads, class Lines, class System>
-void pack_lines(Lines const& x, view<std::int32_t const> const& shift, int bits, System const& system,
-                index_t from, index_t end, index_t steps, index_t plane, int team, std::byte* to) {
-    index_t const count = end - from;
-    packed<std::int8_t> const lines{to, divide_up(count, 32), steps};
+void pack_lines(residue_source<Lines, System> const& from, index_t begin, index_t end,
+                packed_residues const& to, int team) {
+    index_t const count = end - begin;
     host_each(team, team, [&](int, int t) {
         index_t const i0 = cut(count, t, team, 32), i1 = cut(count, t + 1, team, 32);
-        pack_residues<Quads>(x, shift, words_for(bits), system, from + i0, from + i1, lines, plane, i0 / 32);
+        pack_residues<Quads>(from, begin + i0, begin + i1, to, i0 / 32);
     });
 }
 
@@ -567,10 +614,11 @@ void multiply_residues(Job const& job, residue_sizes const& sizes, int team, hos
     bool const plain = furthest(job.left_shift, 1) + furthest(job.right_shift, 1) <= 1000 &&
                        furthest(job.left_shift, -1) + furthest(job.right_shift, -1) <= 1000;
     for (index_t jb = 0; jb < n; jb += sizes.cols) {
-        index_t const jb_end = smaller(n, jb + sizes.cols), blocks = divide_up(jb_end - jb, 32);
+        index_t const jb_end = smaller(n, jb + sizes.cols);
+        packed_residues const b{{packed_b, divide_up(jb_end - jb, 32), sizes.steps}, sizes.right_plane()};
         if (!kept)
-            pack_lines<true>(job.right, job.right_shift, job.bits, system, jb, jb_end, sizes.steps,
-                             sizes.right_plane(), team, packed_b);
+            pack_lines<true>(residue_source{job.right, job.right_shift, job.bits, system}, jb, jb_end, b,
+                             team);
         int const down = static_cast<int>(smaller(team, divide_up(m, 128))), across = team / down;
         host_each(down * across, down * across, [&](int thread, int x) {
             index_t const row = x / across, col = x % across;
@@ -579,7 +627,7 @@ void multiply_residues(Job const& job, residue_sizes const& sizes, int team, hos
                           j1 = jb + cut(jb_end - jb, col + 1, across, 32);
             if (i0 == i1 || j0 == j1) return;
             host_arena part(own + thread * static_cast<index_t>(bytes), bytes, nullptr);
-            residues_region(job, sizes, plain, i0, i1, j0, j1, jb, packed_b, blocks, part);
+            multiply_residue_region(job, sizes, plain, {i0, i1, j0, j1, jb}, b, part);
         });
     }
 }
