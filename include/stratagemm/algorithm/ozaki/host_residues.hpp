@@ -252,9 +252,11 @@ template <bool Quads, class Lines, class System>
 STRATAGEMM_RESIDUES void pack_residues(residue_source<Lines, System> const& from, index_t i0, index_t i1,
                                        packed_residues const& to, index_t block = 0) {
     using namespace host_avx512;
-    auto const& [x, shift, bits, system] = from;
-    auto const [first, plane] = to;
-    int const words_each = words_for(bits);
+    Lines const& x = from.lines;
+    System const& system = from.system;
+    packed<std::int8_t> const first = to.first;
+    index_t const plane = to.plane;
+    int const words_each = words_for(from.bits);
     modulus moduli[32];
     for (int r = 0; r < system.count(); ++r)
         moduli[r] = modulus(system.modulus_of(r), words_each, Quads ? 1 : system.weight(r));
@@ -267,7 +269,7 @@ STRATAGEMM_RESIDUES void pack_residues(residue_source<Lines, System> const& from
         index_t const half = lines_outside ? turn / first.steps : turn % count,
                       s = lines_outside ? turn % first.steps : turn / count, i = i0 + 16 * half;
         alignas(64) double scale[16] = {};
-        for (index_t r = 0; r < 16 && i + r < i1; ++r) scale[r] = power(shift(i + r, 0));
+        for (index_t r = 0; r < 16 && i + r < i1; ++r) scale[r] = power(from.shift(i + r, 0));
         index_t row = 0;
         double const* const at = numbers(x, i, s * 64, Quads, t, row);
         for (index_t v = 0; v < 64; ++v) {
