@@ -11,8 +11,8 @@ STRATAGEMM_OP void small_tile(block_args<T> const& g, T const* a, T const* b, ac
     accumulated<T> whole[MR * W];
     bool const direct = columns == W;
     part const parts[1]{make_part<T>(columns)};
-    tile_body<T, 1, true, true>(g, a, g.a_row, b, nullptr, direct ? c : whole, direct ? g.c_row : W, parts,
-                                nullptr, height, rows_of<MR>{});
+    tile_body<T, 1, true, true>(g, {a, nullptr, height}, b, nullptr, direct ? c : whole, direct ? g.c_row : W,
+                                parts, rows_of<MR>{});
     if (!direct) take_columns<accumulated<T>>(whole, W, c, g.c_row, height, columns);
 }
 // C = A B for each of a batch of such products.

@@ -24,16 +24,25 @@ STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T* c) {
 // The rows of the shortest tile of small products: as many as take as long as one, which waits for its own sums.
 inline constexpr int short_rows = 4;
 
+// A's part of a tile: `height` rows, and the rows of the next tile, or null.
+template <class T>
+struct a_tile {
+    T const *rows, *next;
+    int height;
+};
+
 // One tile. `Plain`: alpha is 1 and beta 0. `Parts`: the vectors of a row of B may be parts. A tile that is not plain,
 // and the shortest one that is, have `height` rows, one at least: of the first four, others are the first again, and
 // the rest are skipped. The rows I... are spelled out by the compiler, not unrolled by it, so that the accumulators are
 // registers whatever it makes of loops.
 template <class T, int NV, bool Plain, bool Parts, int... I>
-STRATAGEMM_OP void tile_body(block_args<T> const& g, T const* a, index_t a_row, T const* b,
+STRATAGEMM_OP void tile_body(block_args<T> const& g, a_tile<T> const& of_a, T const* b,
                              accumulated<T> const* e, accumulated<T>* c, index_t c_row,
-                             part const (&parts)[NV], T const* next, int height,
-                             std::integer_sequence<int, I...>) {
+                             part const (&parts)[NV], std::integer_sequence<int, I...>) {
     using Acc = accumulated<T>;
+    T const *const a = of_a.rows, *next = of_a.next;
+    index_t const a_row = g.a_row;
+    int const height = of_a.height;
     constexpr int W = lanes<T>, MR = sizeof...(I), ahead = 8;
     constexpr bool is_short = !Plain || MR == short_rows;
     // The next MR rows, a cache line a step.
@@ -100,8 +109,7 @@ tile(block_args<T> const& g, T const* a, T const* b, accumulated<T> const* e, ac
     }
     part parts[vectors];
     for (int v = 0; v < vectors; ++v) parts[v] = make_part<accumulated<T>>(columns - v * W);
-    tile_body<T, vectors, false, masked>(g, a, g.a_row, b, e, c, g.c_row, parts, next, height,
-                                         rows_of<tallest>{});
+    tile_body<T, vectors, false, masked>(g, {a, next, height}, b, e, c, g.c_row, parts, rows_of<tallest>{});
 }
 
 template <class T>
