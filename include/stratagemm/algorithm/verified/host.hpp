@@ -46,18 +46,28 @@ STRATAGEMM_INLINE void take_sizes(V const& x, V& to) {
     to = __builtin_bit_cast(V, __builtin_bit_cast(bits, x) & INT64_MAX);
 }
 
-template <int Wanted, class T, class W, class V = typename vectors<W>::type>
-STRATAGEMM_INLINE void step(T const* from, V const& along, V const& along_size, W across, W across_size,
-                            V& dot, V& dot_size, V& sum, V& sum_size) {
+// What a vector of a line is multiplied by, and what the products are added to.
+template <class W>
+struct step_factors {
+    typename vectors<W>::type const &along, &along_size;
+    W across, across_size;
+};
+template <class W>
+struct step_sums {
+    typename vectors<W>::type &dot, &dot_size, &sum, &sum_size;
+};
+template <int Wanted, class T, class W>
+STRATAGEMM_INLINE void step(T const* from, step_factors<W> const& by, step_sums<W> const& to) {
+    using V = typename vectors<W>::type;
     using narrow = typename vectors<W>::template of<T>::narrow;
     V const x = __builtin_convertvector(*reinterpret_cast<narrow const*>(from), V);
-    if constexpr (Wanted & dots) dot += x * along;
-    if constexpr (Wanted & sums) sum += x * across;
+    if constexpr (Wanted & dots) to.dot += x * by.along;
+    if constexpr (Wanted & sums) to.sum += x * by.across;
     if constexpr (Wanted & sizes) {
         V size;
         take_sizes(x, size);
-        if constexpr (Wanted & dots) dot_size += size * along_size;
-        if constexpr (Wanted & sums) sum_size += size * across_size;
+        if constexpr (Wanted & dots) to.dot_size += size * by.along_size;
+        if constexpr (Wanted & sums) to.sum_size += size * by.across_size;
     }
 }
 
@@ -83,14 +93,14 @@ STRATAGEMM_INLINE void sweep_few(lines<T, W> const& g, index_t l) {
         if constexpr (Wanted & sums) sum = *reinterpret_cast<loose const*>(g.sum + j);
         if constexpr ((Wanted & sums) && sized) sum_size = *reinterpret_cast<loose const*>(g.sum_size + j);
         T const* const p = row + j;
-        step<Wanted>(p, along, along_size, across[0], across_size[0], d0, z0, sum, sum_size);
-        if constexpr (Rows > 1)
-            step<Wanted>(p + g.pitch, along, along_size, across[1], across_size[1], d1, z1, sum, sum_size);
+        auto const factors = [&](int r) {
+            return step_factors<W>{along, along_size, across[r], across_size[r]};
+        };
+        step<Wanted>(p, factors(0), step_sums<W>{d0, z0, sum, sum_size});
+        if constexpr (Rows > 1) step<Wanted>(p + g.pitch, factors(1), step_sums<W>{d1, z1, sum, sum_size});
         if constexpr (Rows > 2) {
-            step<Wanted>(p + 2 * g.pitch, along, along_size, across[2], across_size[2], d2, z2, sum,
-                         sum_size);
-            step<Wanted>(p + 3 * g.pitch, along, along_size, across[3], across_size[3], d3, z3, sum,
-                         sum_size);
+            step<Wanted>(p + 2 * g.pitch, factors(2), step_sums<W>{d2, z2, sum, sum_size});
+            step<Wanted>(p + 3 * g.pitch, factors(3), step_sums<W>{d3, z3, sum, sum_size});
         }
         if constexpr (Wanted & sums) *reinterpret_cast<loose*>(g.sum + j) = sum;
         if constexpr ((Wanted & sums) && sized) *reinterpret_cast<loose*>(g.sum_size + j) = sum_size;

@@ -70,19 +70,25 @@ private:
     using view_type = view<T const>;
 
     static void pack_a(host_sum<T> const& sum, index_t i, index_t p, index_t rows, index_t depth, T* to) {
-        form(sum, i, p, rows, depth, to, depth, depth, 0);
+        form(sum, i, p, rows, depth, {to, depth, depth, 0});
     }
     static void pack_b(host_sum<T> const& sum, index_t p, index_t j, index_t depth, index_t cols, T* to) {
         auto const& t = kernels<T, T>();
         index_t const whole = cols / t.strip * t.strip;
         if (whole < cols && !t.masked) clear_strip(to + whole * depth, t.strip, depth, cols - whole);
-        form(sum, p, j, depth, cols, to, t.strip, t.strip, depth * t.strip);
+        form(sum, p, j, depth, cols, {to, t.strip, t.strip, depth * t.strip});
     }
 
-    // Rows [i0, i0 + rows), columns [j0, j0 + cols), in strips of `strip` columns, `next` apart, whose rows
-    // are `row` apart.
-    static void form(host_sum<T> const& sum, index_t i0, index_t j0, index_t rows, index_t cols, T* to,
-                     index_t row, index_t strip, index_t next) {
+    // Where a sum is formed: in strips of `width` columns, `next` apart, whose rows are `row` apart.
+    struct strips {
+        T* to;
+        index_t row, width, next;
+    };
+
+    // Rows [i0, i0 + rows), columns [j0, j0 + cols).
+    static void form(host_sum<T> const& sum, index_t i0, index_t j0, index_t rows, index_t cols,
+                     strips const& out) {
+        auto const [to, row, strip, next] = out;
         auto const* const term = static_cast<view_type const*>(sum.term);
         bool by_rows = true, by_columns = true;
         T factor[most] = {};
@@ -123,12 +129,12 @@ private:
                         square[c * side + r] = x;
                     }
                 }
-                T* const out = to + j / strip * next + i * row + j % strip;
+                T* const corner_of_square = to + j / strip * next + i * row + j % strip;
                 if (in == side && jn == side)
-                    transpose_square(out, row, square, side);
+                    transpose_square(corner_of_square, row, square, side);
                 else
                     for (index_t r = 0; r < in; ++r)
-                        for (index_t c = 0; c < jn; ++c) out[r * row + c] = square[c * side + r];
+                        for (index_t c = 0; c < jn; ++c) corner_of_square[r * row + c] = square[c * side + r];
             }
     }
 };

@@ -497,14 +497,21 @@ struct tile_scratch {
           stage(arena.take<acc>(block)) {}
 };
 
-// What becomes of sums of `height` rows and `width` columns of C that begin at (i, j); rows before `first` are left
-// out. Where C is written through a function, that is done here; else the answer is to be written between the steps of
-// the next block.
+// A block of C that begins at (i, j). Rows before `first` are left out; `streams`: C is written past the caches.
+struct tile_block {
+    index_t i, j, rows, cols;
+    index_t first = 0;
+    bool streams = false;
+};
+
+// Writes the sums of a block to C, if C is written through a function. Otherwise returns what is to be written between
+// the steps of the next block.
 template <class T, class Packing>
 STRATAGEMM_TILES inline __attribute__((always_inline)) host_tiles::finished<accumulator_t<T>>
 finish_block(host_job<T, Packing> const& job, tile_scratch<T> const& scratch, accumulator_t<T> const* sum,
-             index_t i, index_t j, index_t height, index_t width, bool streams, index_t first = 0) {
+             tile_block const& block) {
     using acc = accumulator_t<T>;
+    auto const [i, j, height, width, first, streams] = block;
     if (!job.write)
         return {sum,
                 job.e + i * job.e_row + j,
@@ -553,7 +560,7 @@ STRATAGEMM_TILES void multiply_rows_by_tiles(host_job<T, Packing> const& job, in
         for (index_t j = j0; j < j1; j += 32) {
             host_tiles::block_of_rows<T>(whole, {row(i), apart}, ends ? scratch.a : nullptr, b, (j - jb) / 32,
                                          j == j0 ? row(next) : nullptr, scratch.out, before);
-            before = finish_block(job, scratch, scratch.out, i, j, 32, smaller(32, j1 - j), false, done - i);
+            before = finish_block(job, scratch, scratch.out, {i, j, 32, smaller(32, j1 - j), done - i});
         }
         done = i + 32;
     }
@@ -614,7 +621,8 @@ multiply_tiles_region(host_job<T, Packing> const& job, index_t i0, index_t i1, i
                         before.rows = 0;
                         if (!last) continue;
                         index_t const height = smaller(32, ib_end - i), width = smaller(32, jc_end - j);
-                        before = finish_block(job, scratch, out, i, j, height, width, streams && width == 32);
+                        before =
+                            finish_block(job, scratch, out, {i, j, height, width, 0, streams && width == 32});
                     }
                 }
             }
