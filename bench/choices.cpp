@@ -48,8 +48,8 @@ struct told : sg::host {
     }
 
     template <class P>
-    bool at_once(P const& p) const {
-        if (how.what == way::chosen) return sg::host::at_once(p);
+    bool try_small(P const& p) const {
+        if (how.what == way::chosen) return sg::host::try_small(p);
         if (how.what == way::blocks || how.what == way::rows) return through_job(p);
         return through_kernel(p);
     }
@@ -142,7 +142,7 @@ found try_all(bench::problem const& p, int threads) {
     std::vector<T> const expected = c;
     std::erase_if(all, [&](told<T> const& x) {
         std::fill(c.begin(), c.end(), T(-1));
-        if (x.how.what != way::chosen && !x.at_once(problem)) return true;
+        if (x.how.what != way::chosen && !x.try_small(problem)) return true;
         if (x.how.what == way::chosen || c == expected) return false; // small whole numbers: sums are exact
         std::printf("wrong: %s\n", x.how.name().c_str());
         return true;

@@ -95,7 +95,7 @@ public:
         std::size_t own = bytes<bfloat16>(padded(m), parts() * padded(k)) +
                           bytes<bfloat16>(padded(s.n), parts() * padded(k));
         if constexpr (has_warpgroups)
-            if (at_once(m, s.n, k))
+            if (is_one_kernel(m, s.n, k))
                 beneath = {}, own = split_parts::bytes_for_warpgroups<arena>(m, k, parts()) +
                                     split_parts::bytes_for_warpgroups<arena>(s.n, k, parts()) +
                                     bytes<float>(1, split_parts::totals_for_warpgroups(leaf(), k));
@@ -125,7 +125,7 @@ public:
         constexpr bool both = complex_like<typename S::c_type>;
         index_t const k = both ? 2 * s.k : s.k;
         auto const terms = static_cast<double>(k);
-        bool const one_kernel = at_once(both ? 2 * s.m : s.m, s.n, k);
+        bool const one_kernel = is_one_kernel(both ? 2 * s.m : s.m, s.n, k);
         double left = left_out();
         if (takes_half() && left < half_leaves_out && one_kernel) left = half_leaves_out;
         bound b{left, left * (k > 9 ? 3 / __builtin_sqrt(terms) : 1), false};
@@ -162,7 +162,7 @@ public:
         if (status wrong = check(s); !wrong) return wrong.error().what();
         constexpr index_t both = complex_like<typename S::c_type> ? 2 : 1;
         index_t const k = both * s.k;
-        if (at_once(both * s.m, s.n, k))
+        if (is_one_kernel(both * s.m, s.n, k))
             return "split: " + std::to_string(products()) + " products of " + std::to_string(parts()) +
                    " parts" + (takes_half() ? ", or 3 of 2 parts in half if exponents allow it," : "") +
                    " in one kernel; or natively: " + base_.describe(s);
@@ -218,9 +218,11 @@ private:
     auto on_host() const { return split_tiles::on_host(leaf()); }
     auto device() const { return split_parts::on_device<leaf_of<Base>, space>(leaf()); }
 
-    // Whether the leaf may have warpgroups that multiply, and whether all products of a real m x n x k are one kernel.
+    // Whether the leaf may have warpgroups that multiply.
     static constexpr bool has_warpgroups = warpgroup_leaf<leaf_of<Base>, space>;
-    bool at_once([[maybe_unused]] index_t m, [[maybe_unused]] index_t n, [[maybe_unused]] index_t k) const {
+    // Whether one kernel of warpgroups does all products of parts of a real m x n x k.
+    bool is_one_kernel([[maybe_unused]] index_t m, [[maybe_unused]] index_t n,
+                       [[maybe_unused]] index_t k) const {
         if constexpr (has_warpgroups)
             return split_parts::can_multiply_by_warpgroups(leaf(), m, n, k, parts());
         else
@@ -292,7 +294,7 @@ private:
             double const bytes = elements * (8 + 2 * parts()) + 8 * copied;
             double const around = bytes / (0.75 * leaf().limits().bandwidth) + 40e-6;
             if constexpr (has_warpgroups)
-                if (at_once(m, n, k))
+                if (is_one_kernel(m, n, k))
                     return around +
                            split_parts::seconds_by_warpgroups(leaf(), m, n, k, takes_half() ? 3 : products());
             // C is read and written for each chain of hh.
@@ -382,7 +384,7 @@ private:
             if (on_host().takes(one)) return fused(one, turned, memory, ran);
         }
         if constexpr (has_warpgroups)
-            if (at_once(p.c.rows, p.c.cols, p.a.cols)) return by_warpgroups(p, memory, ran);
+            if (is_one_kernel(p.c.rows, p.c.cols, p.a.cols)) return by_warpgroups(p, memory, ran);
         operand a = take(p.a, false, memory), b = take(transposed(p.b), true, memory);
         float alpha = p.alpha;
         if (status s = take_both_apart(a, b, alpha, memory, ran); !s || *ran.reason) return s;

@@ -286,12 +286,12 @@ private:
         index_t const length = by_rows ? to.cols : to.rows, lines = by_rows ? to.rows : to.cols;
         if (length == 0) return {};
         file_view<To> const all{to.data, to.rows, to.cols, to.row_stride, to.col_stride};
-        index_t const at_once = 1 + (index_t{1} << 20) / length;
+        index_t const most = 1 + (index_t{1} << 20) / length; // lines read together
         list<To> room;
-        if (!room.resize(static_cast<std::size_t>((at_once < lines ? at_once : lines) * length)))
+        if (!room.resize(static_cast<std::size_t>((most < lines ? most : lines) * length)))
             return no_memory();
-        for (index_t l = 0; l < lines; l += at_once) {
-            index_t const some = lines - l < at_once ? lines - l : at_once;
+        for (index_t l = 0; l < lines; l += most) {
+            index_t const some = lines - l < most ? lines - l : most;
             auto const there = by_rows ? all.part(l, 0, some, length) : all.part(0, l, length, some);
             auto const part = without_gaps<To, host_memory>(room.data(), there.rows, there.cols, by_rows);
             if (read)

@@ -70,7 +70,7 @@ struct host {
         if (status s = usable(); !s) return result<arena>(std::move(s));
         return reserve_host(f, "host");
     }
-    // What is wrong with the options, for any shape. Products that take no workspace have at_once() and again().
+    // What is wrong with the options, for any shape. Products that take no workspace have try_small() and again().
     template <class S>
     status check(S const&) const {
         return usable();
@@ -117,7 +117,7 @@ struct host {
     status operator()(Problem const& p, arena& workspace) const {
         if (status s = usable(); !s) return s;
         if constexpr (is_dense<Problem>)
-            if (at_once(p)) return {};
+            if (try_small(p)) return {};
         auto const shape = p.shape();
         int team = team_for(shape);
         // The arena was sized by workspace(); OpenMP may offer more threads by now.
@@ -149,11 +149,11 @@ struct host {
         }
     }
 
-    // Multiplies a product, or a batch of products, that is smaller than a block and whose C a kernel can write to.
-    // It does nothing else, since anything else would cost as much as the product. It is compiled for size, as
-    // multiply_region() is.
+    // Multiplies a product, or a batch of products, that is smaller than a block and whose C a kernel can write to;
+    // false for any other. It does nothing else, since anything else would cost as much as the product. It is compiled
+    // for size, as multiply_region() is.
     template <class Problem>
-    [[gnu::cold, gnu::noinline]] bool at_once(Problem const& p) const {
+    [[gnu::cold, gnu::noinline]] bool try_small(Problem const& p) const {
         using T = typename Problem::a_type;
         constexpr bool plain = is_dense<Problem> && std::is_same_v<typename Problem::epilogue_type, identity>;
         constexpr bool real = std::is_same_v<T, float> || std::is_same_v<T, double>;
@@ -530,7 +530,7 @@ private:
         auto q = plain.with_epilogue(p.epilogue);
         if (is_widened_before(p.c.rows, p.c.cols, p.a.cols)) {
             q.a = a_packing::copy(p.a, workspace), q.b = b_packing::copy(p.b, workspace);
-            if (!at_once(q)) multiply_one(q, team, workspace);
+            if (!try_small(q)) multiply_one(q, team, workspace);
             return;
         }
         q.a = a_packing::outline_of(p.a), q.b = b_packing::outline_of(p.b);

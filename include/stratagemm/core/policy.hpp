@@ -171,7 +171,7 @@ inline constexpr bool takes = answer<P, Problem>() == verdict::yes;
 //   describe(S)
 //   operator()(Q, arena)      the product; its operands have been checked, k and alpha are not 0
 // and optionally
-//   at_once(Q)                the product if it is_usual() and needs no workspace; false if it is not done
+//   try_small(Q)              the product, if it needs no workspace; else false, and nothing is done. Q is_usual()
 //   workspace_for(Q)          what an arena has to hold for this product, where that may be less than workspace(S)
 // No policy measures time within a call: what runs follows from operands, shape, device and stored tuning, so that the
 // same call gives the same bits. The concept asks about a product of floats, whether or not the policy
@@ -408,8 +408,8 @@ template <policy P, class Problem>
         return run(M(policy), p);
     } else if constexpr (check_policy<P, Problem>()) {
         bool const usual = is_usual(p);
-        if constexpr (requires { policy.at_once(p); })
-            if (usual && policy.at_once(p)) return {};
+        if constexpr (requires { policy.try_small(p); })
+            if (usual && policy.try_small(p)) return {};
         return run_in_workspace(policy, p, usual);
     }
     return {};

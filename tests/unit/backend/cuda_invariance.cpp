@@ -86,19 +86,19 @@ TEMPLATE_TEST_CASE("few columns have the same bits in all tiles and clusters", "
             std::ptrdiff_t const piece = sg::cuda_order(d, sg::type_letter<T>(), k).piece;
             for (short const cluster : std::array<short, 3>{1, 2, 8})
                 for (short const rows : std::array<short, 2>{2, 16})
-                    for (short const at_once : std::array<short, 2>{1, 2}) {
-                        if (!across && rows * n * at_once > 256) continue;
+                    for (short const micro_m : std::array<short, 2>{1, 2}) {
+                        if (!across && rows * n * micro_m > 256) continue;
                         sg::cuda_choice choice;
                         choice.invariant = true, choice.piece = piece;
                         choice.tile = sg::tile_for_ordered(m, n, k, piece, sizeof(T), !across, d, cluster);
-                        choice.tile.m = rows, choice.tile.micro_m = at_once;
+                        choice.tile.m = rows, choice.tile.micro_m = micro_m;
                         choice.tile.micro_n =
-                            static_cast<short>(sizeof(T) == 2 || rows * n * at_once <= 256 ? 1 : n);
+                            static_cast<short>(sizeof(T) == 2 || rows * n * micro_m <= 256 ? 1 : n);
                         choice.tile.stages = 2;
                         sg::cuda_product<std::remove_cvref_t<decltype(p)>> product(
                             sg::cuda_session::of(gpu.device), nullptr, p, true);
                         sg::cuda_arena none;
-                        CAPTURE(m, n, k, across, cluster, rows, at_once);
+                        CAPTURE(m, n, k, across, cluster, rows, micro_m);
                         dc.upload(sg::matrix<Out>(m, n, [](auto, auto) { return Out(77); }));
                         REQUIRE(product.run(choice, none));
                         dc.download(now);

@@ -83,8 +83,8 @@ inline bool is_columns(host_part const& p, host_registers const& tiles) {
            are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, tiles.vectors_for(0), false);
 }
 
-// Whether few rows of a B along k are multiplied at once as their transpose.
-inline bool is_turned_at_once_for_b(host_part const& p, host_registers const& tiles) {
+// Whether host::try_small() multiplies few rows by a B along k as the transpose.
+inline bool is_small_turned_for_b(host_part const& p, host_registers const& tiles) {
     double const least = tiles.vectors_for(0).half_cycle == 64 ? 1 << 13 : 1 << 15;
     return p.work() >= least && p.is_turned_for_b(tiles) && !is_dots(p, tiles);
 }
@@ -99,12 +99,12 @@ public:
     using enum host_cost;
     host_counts counts;
     static constexpr double first = 48 << 10; // bytes of the first-level cache, and some that come as fast
-    static constexpr double most_at_once = 64 * 64 * 64; // multiply-adds
+    static constexpr double most_small = 64 * 64 * 64; // multiply-adds
 
-    void count(host_part p, bool at_once) {
-        if (at_once && count_turned(p)) return;
+    void count(host_part p, bool small) {
+        if (small && count_turned(p)) return;
         if (is_dots(p, tiles_)) return count_dots(p);
-        if (at_once && count_small(p)) return;
+        if (small && count_small(p)) return;
         bool const for_b = p.is_turned_for_b(tiles_) && (p.a_across || !is_dots(p.transposed(), tiles_)),
                    for_a = p.a_across && is_turned_for_a(p.size, p.m, p.n, p.k, tiles_.generated);
         if ((p.in_place || p.packets > 0) && (for_a || for_b)) p = p.transposed();
@@ -228,9 +228,9 @@ private:
         host_part const across{p.n, p.m, p.k, p.size, false, false, true};
         if (is_columns(p, tiles_)) {
             count_generated(across, 4096, 4096, false, true);
-        } else if ((p.a_across && p.work() <= most_at_once &&
+        } else if ((p.a_across && p.work() <= most_small &&
                     is_turned_at_once(p.size, p.m, p.n, p.k, p.b_across)) ||
-                   is_turned_at_once_for_b(p, tiles_)) {
+                   is_small_turned_for_b(p, tiles_)) {
             count_tiles(across), turn(p.m, p.n, p.size);
             if (!p.a_across) turn(p.k, p.m, p.size);
         } else {
@@ -288,9 +288,9 @@ private:
     double own_, whole_;
 };
 
-// Whether a call does it at once, before it asks for workspace (host.hpp).
-inline bool is_at_once(host_part const& p, host_registers const& tiles, bool is_shared) {
-    constexpr double most = host_counter::most_at_once;
+// Whether host::try_small() does it.
+inline bool is_small(host_part const& p, host_registers const& tiles, bool is_shared) {
+    constexpr double most = host_counter::most_small;
     index_t const row = p.n * p.size;
     if (!p.b_across && is_row_of_pages(tiles.generated, p.m, row, p.k, row)) return false;
     if (is_columns(p, tiles)) return true;
@@ -341,19 +341,19 @@ host_counts counts_of(S const& s, int column, int threads) {
     if (p.n == 1) p = p.transposed(), p.turned = false;
     if (p.k == 1) p.b_across = false;
     if (p.m == 1) p.a_across = false, p.b_across = p.b_across || p.n == 1; // one row lies along k, too
-    bool const at_once = p.in_place && is_at_once(p, tiles, s.count == 1 && host_threads(threads) > 1);
+    bool const small = p.in_place && is_small(p, tiles, s.count == 1 && host_threads(threads) > 1);
     bool const shares_batch = s.count >= threads && s.count > 1;
-    int const team = at_once && !shares_batch ? 1 : host_operations{threads}.team(multiply_adds(s));
+    int const team = small && !shares_batch ? 1 : host_operations{threads}.team(multiply_adds(s));
     double const many = static_cast<double>(s.count), whole = (p.a() + p.b() + p.c()) * many;
     if (team > 1 && !shares_batch) p = share_of(p, tiles, team);
     host_counter counter(tiles, (p.a() + p.b() + p.c()) * many, whole);
-    counter.count(p, at_once);
+    counter.count(p, small);
     if (s.adds) counter.read(p.c());
     using enum host_cost;
     host_counts& counts = counter.counts;
     counts.repeat(shares_batch ? many / team : many);
     counts[call] = 1, counts[thread] = team - 1;
-    counts[workspace] = !at_once, counts[packets] = p.packets > 0;
+    counts[workspace] = !small, counts[packets] = p.packets > 0;
     return counts;
 }
 

@@ -32,7 +32,7 @@ inline double host_clock_of(host_isa isa) { return isa == host_isa::amx ? 3.4e9 
 // and dots_end in half cycles.
 inline constexpr double host_costs[static_cast<int>(host_cost::kinds)][4] = {
     {213, 64.512, 30.561, 50.284},            // call: one product
-    {0, 774, 811, 181},                       // workspace: one that is not done at once
+    {0, 774, 811, 181},                       // workspace: one that host::try_small() does not do
     {3924, 1692, 89.899, 430},                // packets: one of bfloat16 or int8 in packets
     {10740, 10740, 9692, 9051},               // thread: each further thread
     {1.6756, 0.9852, 1.0092, 0.75282},        // step: a cycle's worth of multiply-adds in tiles

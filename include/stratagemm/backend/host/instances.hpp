@@ -29,7 +29,7 @@ STRATAGEMM_BEGIN
 #define STRATAGEMM_HOST_CALL(EXTERN, ELEMENT)                                                                \
     EXTERN template status run_in_workspace(host const&, dense_problem<ELEMENT, ELEMENT, ELEMENT> const&,    \
                                             bool);                                                           \
-    EXTERN template bool host::at_once(dense_problem<ELEMENT, ELEMENT, ELEMENT> const&) const;
+    EXTERN template bool host::try_small(dense_problem<ELEMENT, ELEMENT, ELEMENT> const&) const;
 
 #define STRATAGEMM_HOST_INSTANCES(EXTERN)                                                                    \
     STRATAGEMM_HOST_REAL(EXTERN, float)                                                                      \
