@@ -101,8 +101,9 @@ template <class Policy>
 concept has_again = requires(Policy const& policy, view<float const> const& v, view<float> const& c) {
     { policy.again(1.0f, v, v, 0.0f, c) } -> std::same_as<bool>;
 };
+// An operand as a view. A view is passed on as it is.
 template <class V>
-[[gnu::always_inline]] inline decltype(auto) seen(V& v) {
+[[gnu::always_inline]] inline decltype(auto) view_of_operand(V& v) {
     if constexpr (is_view<std::remove_const_t<V>>::value)
         return static_cast<V const&>(v);
     else
@@ -115,14 +116,15 @@ template <class... Any>
 template <has_again Policy, operand A, operand B, operand C>
 [[gnu::always_inline]] inline bool done_again(Policy const& policy, A& a, B& b, C& c) {
     using S = scalar_of<A, B>;
-    return policy.again(S(1), seen(a), seen(b), S(0), seen(c));
+    return policy.again(S(1), view_of_operand(a), view_of_operand(b), S(0), view_of_operand(c));
 }
 template <has_again Policy, class S, operand A, operand B, class T, operand C>
 requires(scalar_for<S, A, B>&& scalar_for<T, A, B>)
     [[gnu::always_inline]] inline bool done_again(Policy const& policy, S& alpha, A& a, B& b, T& beta, C& c) {
     using X = scalar_of<A, B>;
     return holds<X>(alpha) && holds<X>(beta) &&
-           policy.again(as_scalar<X>(alpha), seen(a), seen(b), as_scalar<X>(beta), seen(c));
+           policy.again(as_scalar<X>(alpha), view_of_operand(a), view_of_operand(b), as_scalar<X>(beta),
+                        view_of_operand(c));
 }
 
 // The product that arguments state, or the group, by a policy. A product that was done before is not even put together.

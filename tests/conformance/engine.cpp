@@ -103,5 +103,5 @@ TEST_CASE("the suite's random trials reach every choice", "[quick][engine]") {
         blocks += t.c.above > 0, apart += t.e_is == added::apart, batches += t.count != 1;
         conjugated += t.conjugate_a;
     }
-    for (int const seen : {turned, backwards, spread, blocks, apart, batches, conjugated}) CHECK(seen > 20);
+    for (int const count : {turned, backwards, spread, blocks, apart, batches, conjugated}) CHECK(count > 20);
 }

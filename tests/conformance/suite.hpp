@@ -174,14 +174,14 @@ void batches(int one_in) {
                 }
 }
 
-// Also says what is wrong with the bound, where `seen` is the largest error so far.
-inline verdict judge_bound(trial const& t, verdict v, sg::bound bound, bool fp8, double& seen) {
-    if (t.data == values::random) seen = v.observed;
-    seen = std::max(seen, v.observed);
-    bool const exact = fp8 && seen == 0; // sums of fp8 often fit into a float to the last bit
-    if (t.data == values::positive && !exact && too_loose(bound, seen)) {
+// Also says what is wrong with the bound, where `largest` is the largest error so far.
+inline verdict judge_bound(trial const& t, verdict v, sg::bound bound, bool fp8, double& largest) {
+    if (t.data == values::random) largest = v.observed;
+    largest = std::max(largest, v.observed);
+    bool const exact = fp8 && largest == 0; // sums of fp8 often fit into a float to the last bit
+    if (t.data == values::positive && !exact && too_loose(bound, largest)) {
         std::ostringstream loose;
-        loose << "  the bound is too loose: expected " << bound.expected << ", observed " << seen << '\n';
+        loose << "  the bound is too loose: expected " << bound.expected << ", observed " << largest << '\n';
         v.wrong += loose.str();
     }
     return v;

@@ -469,7 +469,7 @@ private:
     void solve() {
         trial const& t = what;
         using N = number<W>;
-        auto seen = [](N x, N scale, bool conjugate) {
+        auto value_of = [](N x, N scale, bool conjugate) {
             return conjugate ? scale.conjugated() * x.conjugated() : scale * x;
         };
         auto scale_of = [](int which, auto const& matrix) {
@@ -492,15 +492,15 @@ private:
                 for (index_t i = 0; i < t.m; ++i)
                     for (index_t l = 0; l < t.k; ++l) {
                         auto const at = static_cast<std::size_t>(i * t.k + l);
-                        x[at] = seen(widen<W>(a(t.repeat_a ? 0 : s, i, l)), scale_of(t.scale_a, a),
-                                     t.conjugate_a);
+                        x[at] = value_of(widen<W>(a(t.repeat_a ? 0 : s, i, l)), scale_of(t.scale_a, a),
+                                         t.conjugate_a);
                         max_a = std::max(max_a, ax[at] = size_of(x[at]));
                     }
                 for (index_t j = 0; j < t.n; ++j)
                     for (index_t l = 0; l < t.k; ++l) {
                         auto const at = static_cast<std::size_t>(j * t.k + l);
-                        y[at] = seen(widen<W>(b(t.repeat_b ? 0 : s, l, j)), scale_of(t.scale_b, b),
-                                     t.conjugate_b);
+                        y[at] = value_of(widen<W>(b(t.repeat_b ? 0 : s, l, j)), scale_of(t.scale_b, b),
+                                         t.conjugate_b);
                         max_b = std::max(max_b, ay[at] = size_of(y[at]));
                     }
             }
@@ -523,8 +523,8 @@ private:
                     terms[cell] = size_of(al) * size;
                     if (reads_e) {
                         N const added_value =
-                            be * seen(widen<W>(t.e_is == added::apart ? e(s, i, j) : c(s, i, j)),
-                                      scale_of(t.scale_e, e), t.conjugate_e);
+                            be * value_of(widen<W>(t.e_is == added::apart ? e(s, i, j) : c(s, i, j)),
+                                          scale_of(t.scale_e, e), t.conjugate_e);
                         exact[cell] = exact[cell] + added_value;
                         terms[cell] += size_of(added_value);
                         max_e = std::max(max_e, size_of(added_value));

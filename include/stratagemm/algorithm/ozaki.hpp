@@ -409,8 +409,10 @@ private:
 
     choice explicit_plan() const {
         if (options_.slices > 0)
-            return {choice::slices, options_.slices, products_of_slices(options_.slices), 0, "as told"};
-        return {choice::moduli, options_.moduli, options_.moduli + probes(options_.moduli), 0, "as told"};
+            return {choice::slices, options_.slices, products_of_slices(options_.slices), 0,
+                    "set by the options"};
+        return {choice::moduli, options_.moduli, options_.moduli + probes(options_.moduli), 0,
+                "set by the options"};
     }
     // What may do for the accuracy, with the best of data; on a tile unit with random data, which need two moduli
     // more: to look at the operands and then leave the product to the base takes a large share of its time there.
@@ -443,7 +445,7 @@ private:
     }
     template <class S>
     void tell(choice const& plan, S const& s, bool looked) const {
-        if (options_.report) *options_.report = plan.told(error_bound(s), looked);
+        if (options_.report) *options_.report = plan.as_report(error_bound(s), looked);
     }
 
     template <class, class>

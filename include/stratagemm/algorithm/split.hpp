@@ -388,7 +388,7 @@ private:
         operand a = take(p.a, false, memory), b = take(transposed(p.b), true, memory);
         float alpha = p.alpha;
         if (status s = take_both_apart(a, b, alpha, memory, ran); !s || *ran.reason) return s;
-        ran = told();
+        ran = report_of_parts();
 
         narrow const left = as_matrix(a), right = transposed(as_matrix(b));
         status failed;
@@ -439,14 +439,15 @@ private:
             pack(a, false, left), pack(b, true, right);
         }
         by.multiply(products(), left, right, alpha, p, turned);
-        ran = told();
+        ran = report_of_parts();
         return {};
     }
-    report told() const {
-        return told("bfloat16", products(),
-                    options_.products != 0 ? "as told" : "the fewest that are accurate enough");
+    report report_of_parts() const {
+        return report_of("bfloat16", products(),
+                         options_.products != 0 ? "set by the options"
+                                                : "the fewest that are accurate enough");
     }
-    static report told(std::string_view ran, int products, char const* reason) {
+    static report report_of(std::string_view ran, int products, char const* reason) {
         report r;
         r.ran = ran, r.reason = reason, r.products = products, r.count = products == 3 ? 2 : 3, r.phases = 2;
         return r;
@@ -621,7 +622,7 @@ private:
         }
         status s = in_half ? by_warpgroups_in<half>(3, a, b, alpha, p, memory)
                            : by_warpgroups_in<bfloat16>(products(), a, b, alpha, p, memory);
-        ran = in_half ? told("half", 3, "the exponents of the data allow half") : told();
+        ran = in_half ? report_of("half", 3, "the exponents of the data allow half") : report_of_parts();
         return s;
     }
     template <class Part, class P>

@@ -1,7 +1,7 @@
 // Products that are checked: wrong elements of C are found and repaired, or the call fails.
 //
-//   sg::verified_report seen;
-//   sg::gemm(sg::verified{policy, {.report = &seen}}, a, b, c);   over any policy, on the host or on a device
+//   sg::verified_report report;
+//   sg::gemm(sg::verified{policy, {.report = &report}}, a, b, c);   over any policy, on the host or on a device
 //
 // After the base has computed C = alpha A B + beta E, row and column checksums compare it with its operands:
 // C x with alpha A (B x) + beta E x, and y^T C with alpha (y^T A) B + beta y^T E, for vectors x and y of
@@ -115,19 +115,19 @@ public:
     template <class P>
     status operator()(P const& p, arena& memory) const {
         if (status s = check(p.shape()); !s) return s;
-        report seen;
-        seen.ran = "checked", seen.reason = "checksums compare C with its operands";
-        seen.seed = options_.seed, seen.bound = this->error_bound(p.shape());
+        report found;
+        found.ran = "checked", found.reason = "checksums compare C with its operands";
+        found.seed = options_.seed, found.bound = this->error_bound(p.shape());
         status done;
-        for (index_t i = 0; done && i < p.count; ++i) done = multiply(p.at(i), memory, seen);
-        seen.phases = seen.repeated > 0 ? 4 : 2;
-        if (options_.report) *options_.report = seen;
+        for (index_t i = 0; done && i < p.count; ++i) done = multiply(p.at(i), memory, found);
+        found.phases = found.repeated > 0 ? 4 : 2;
+        if (options_.report) *options_.report = found;
         return done;
     }
 
 private:
     template <class P>
-    status multiply(P const& with_epilogue, arena& memory, report& seen) const {
+    status multiply(P const& with_epilogue, arena& memory, report& found) const {
         auto p = with_epilogue.without_epilogue();
         using C = typename P::c_type;
         typename arena::scope const until_return(memory);
@@ -147,10 +147,10 @@ private:
         for (bool first = true;; first = false) {
             if (status s = base_(first ? p : again, memory); !s) return s;
             status refused;
-            if (status s = check(again, allowed, memory, seen, refused); !s) return s;
+            if (status s = check(again, allowed, memory, found, refused); !s) return s;
             if (refused) break;
             if (!first) return refused;
-            ++seen.repeated;
+            ++found.repeated;
         }
         if constexpr (!std::is_same_v<typename P::epilogue_type, identity>)
             return leaf().apply(with_epilogue.epilogue, p.c, p.row0, p.col0);
@@ -159,14 +159,14 @@ private:
 
     // Checks C, and repairs it; `refused` says what is wrong with it then, if anything is.
     template <class P>
-    status check(P const& p, bound const& allowed, arena& memory, report& seen, status& refused) const {
+    status check(P const& p, bound const& allowed, arena& memory, report& found, status& refused) const {
         using namespace verified_parts;
         typename arena::scope const until_checked(memory);
         auto const with = [&](auto& place, auto& host) {
             verified_parts::check check(place, p, allowed, options_, host);
             bool const right = check.run();
             if (!place.ok()) return;
-            check.tell(seen, right);
+            check.tell(found, right);
             if (!right) refused = refusal(check.row(), check.col(), check.off_by());
         };
         if constexpr (on_host) {
@@ -181,7 +181,7 @@ private:
             if (!host) return host.take_status();
             auto const on = [&]<class N>(N) {
                 verified_parts::on_device<leaf_of<Base>, P, N> place(leaf(), p, memory);
-                if (place.ok() && !place.is_right(allowed, options_, seen) && place.ok()) with(place, *host);
+                if (place.ok() && !place.is_right(allowed, options_, found) && place.ok()) with(place, *host);
                 return place.take_state();
             };
             if constexpr (std::is_same_v<W, double>)

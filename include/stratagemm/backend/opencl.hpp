@@ -38,16 +38,16 @@ public:
 
     // The first device of a type whose name, vendor or platform has `text` in it.
     static device find(std::string_view text, cl_device_type type = CL_DEVICE_TYPE_ALL) {
-        std::string seen;
+        std::string names;
         for (device const& d : devices()) {
             if ((d.type & type) &&
                 (d.name + '\n' + d.vendor + '\n' + d.platform_name).find(text) != std::string::npos)
                 return d;
-            seen += (seen.empty() ? "" : ", ") + d.name;
+            names += (names.empty() ? "" : ", ") + d.name;
         }
         raise(error(errc::unsupported, "opencl",
                     ("CL_DEVICE_NOT_FOUND: no device is called '" + std::string(text) +
-                     "'; there is: " + (seen.empty() ? "none (install an OpenCL driver)" : seen))
+                     "'; there is: " + (names.empty() ? "none (install an OpenCL driver)" : names))
                         .c_str(),
                     CL_DEVICE_NOT_FOUND));
     }

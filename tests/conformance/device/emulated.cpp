@@ -155,7 +155,7 @@ TEST_CASE("emulated: split in one kernel takes what the data need, and half wher
     sg::split_report ran;
     auto const near = spread_by<float>(2, 33, 45, 1), other = spread_by<float>(16, 45, 21, 2),
                far = spread_by<float>(30, 45, 21, 2);
-    sg::split const told{device, {.products = 3, .report = &ran}};
+    sg::split const explicit_count{device, {.products = 3, .report = &ran}};
     sg::split const fine{eager{device}, {.accuracy = sg::accuracy::bits(20), .report = &ran}};
     sg::split const finer{eager{device}, {.accuracy = sg::accuracy::bits(22), .report = &ran}};
     for (float const scale : {1.0f, 0x1p-60f, 0x1p60f}) {
@@ -171,9 +171,9 @@ TEST_CASE("emulated: split in one kernel takes what the data need, and half wher
     CHECK(ran.products == 6);
     CHECK(wrong_with(fine, ran, near, far) == "");
     CHECK(ran.products == 6);
-    CHECK(wrong_with(told, ran, near, other) == "");
+    CHECK(wrong_with(explicit_count, ran, near, other) == "");
     CHECK(ran.ran == "half");
-    CHECK(wrong_with(told, ran, near, far) == "");
+    CHECK(wrong_with(explicit_count, ran, near, far) == "");
     CHECK(ran.products == 3);
     CHECK(ran.ran != "half");
 }

@@ -103,7 +103,7 @@ struct experiment {
     under_test device;
     sg::matrix<TA> a, b;
     sg::matrix<TC> e, right, c;
-    sg::verified_report seen;
+    sg::verified_report report;
     sg::layout lying = sg::layout::row_major;
     int calls = 0;
 
@@ -126,8 +126,9 @@ struct experiment {
         return s;
     }
     sg::status run(harm<TC> const& f) {
-        calls = 0, seen = {};
-        return run_with(sg::verified{faulty<under_test, TC, Narrow>(device, f, calls), {.report = &seen}}, c);
+        calls = 0, report = {};
+        return run_with(sg::verified{faulty<under_test, TC, Narrow>(device, f, calls), {.report = &report}},
+                        c);
     }
     // How many elements are not what the device computes, to the bit.
     int changed() const {
@@ -176,11 +177,11 @@ void find_flipped_bits(int faults) {
         bool const is_beyond = std::is_integral_v<TC> || !(off <= 3 * bound.worst * size);
         INFO("C(" << i << ", " << j << "), bit " << bit);
         REQUIRE(x.run([&](auto const& c, int) { flip(c(i, j), bit); }));
-        CHECK(x.seen.products == 1);
-        CHECK(x.seen.repeated == 0);
-        CHECK(x.seen.skipped == 0);
+        CHECK(x.report.products == 1);
+        CHECK(x.report.repeated == 0);
+        CHECK(x.report.skipped == 0);
         beyond += is_beyond;
-        if (is_beyond) CHECK(x.seen.repaired == 1);
+        if (is_beyond) CHECK(x.report.repaired == 1);
         CHECK(x.changed() <= 1);
         CHECK(std::fabs(static_cast<double>(x.c(i, j)) - static_cast<double>(x.right(i, j))) <=
               3 * bound.worst * size);
@@ -252,18 +253,18 @@ void try_promises(int products) {
             harm<T> const hit = [&](auto const& y, int) {
                 y(i, j) = fault < 2 ? 2 * y(i, j) : static_cast<T>(static_cast<double>(y(i, j)) + more);
             };
-            sg::verified_report seen;
+            sg::verified_report report;
             int calls = 0;
-            sg::gemm(sg::verified{faulty<under_test, T, Narrow>(device, hit, calls), {.report = &seen}},
+            sg::gemm(sg::verified{faulty<under_test, T, Narrow>(device, hit, calls), {.report = &report}},
                      there_a, there_b, there_c);
             there_c.download(c);
             double of_row = 0, of_col = 0;
             for (index_t y = 0; y < n; ++y) of_row += terms(i, y) / static_cast<double>(n);
             for (index_t y = 0; y < m; ++y) of_col += terms(y, j) / static_cast<double>(m);
             double const error = std::fabs(static_cast<double>(c(i, j)) - static_cast<double>(right(i, j)));
-            INFO(m << " x " << n << " x " << k << ", fault at " << i << ", " << j << ", limit " << seen.limit
-                   << ", error " << error << ", terms " << terms(i, j));
-            CHECK((error <= bound(terms(i, j)) || error <= seen.limit * bound(std::max(of_row, of_col))));
+            INFO(m << " x " << n << " x " << k << ", fault at " << i << ", " << j << ", limit "
+                   << report.limit << ", error " << error << ", terms " << terms(i, j));
+            CHECK((error <= bound(terms(i, j)) || error <= report.limit * bound(std::max(of_row, of_col))));
             if (m <= 8 && n <= 8) CHECK(error <= bound(terms(i, j)));
         }
     }
@@ -280,17 +281,17 @@ TEST_CASE("verified on a device: no error beyond the limit is missed", "[verifie
 TEST_CASE("verified on a device: several wrong elements, and two that cancel", "[verified]") {
     experiment<float> x;
     REQUIRE(x.run([](auto const& c, int) { c(5, 6) = 1000, c(5, 60) = 1000, c(59, 0) = -1000; }));
-    CHECK(x.seen.repaired == 3);
+    CHECK(x.report.repaired == 3);
     CHECK(x.changed() <= 3);
     // One of these leaves the sum of column 6 as it was.
     for (float const other : {100.f, -100.f}) {
         REQUIRE(x.run([&](auto const& c, int) { c(5, 6) += 100, c(40, 6) += other; }));
-        CHECK(x.seen.repaired == 2);
+        CHECK(x.report.repaired == 2);
         CHECK(x.changed() <= 2);
     }
     for (float const other : {100.f, -100.f}) { // of row 5
         REQUIRE(x.run([&](auto const& c, int) { c(5, 6) += 100, c(5, 40) += other; }));
-        CHECK(x.seen.repaired == 2);
+        CHECK(x.report.repaired == 2);
         CHECK(x.changed() <= 2);
     }
 }
@@ -304,20 +305,20 @@ TEST_CASE("verified on a device: once more, and an error", "[verified]") {
         if (call == 0) spoil(c);
     }));
     CHECK(x.calls == 2);
-    CHECK(x.seen.repeated == 1);
-    CHECK(x.seen.repaired == 0);
+    CHECK(x.report.repeated == 1);
+    CHECK(x.report.repaired == 0);
     CHECK(x.changed() == 0);
     sg::status const s = x.run([&](auto const& c, int) { spoil(c); });
     REQUIRE(!s);
     CHECK(s.error().code() == sg::errc::verification);
     CHECK(support::contains(s.error().what(), "C("));
     CHECK(x.calls == 2);
-    CHECK(x.seen.products == 0);
+    CHECK(x.report.products == 0);
     experiment<std::int8_t, std::int32_t> y;
     REQUIRE(y.run([](auto const& c, int call) {
         for (index_t i = 0; call == 0 && i < c.rows; ++i) c(i, 4) += 1;
     }));
-    CHECK(y.seen.repeated == 1);
+    CHECK(y.report.repeated == 1);
     CHECK(y.changed() == 0);
 }
 
@@ -326,32 +327,32 @@ TEST_CASE("verified on a device: Inf and NaN", "[verified]") {
     experiment<float> x;
     for (float const odd : {infinity, std::nanf("")}) {
         REQUIRE(x.run([&](auto const& c, int) { c(5, 6) = odd; }));
-        CHECK(x.seen.repaired == 1);
-        CHECK(x.seen.skipped == 0);
+        CHECK(x.report.repaired == 1);
+        CHECK(x.report.skipped == 0);
         CHECK(x.changed() <= 1);
     }
     REQUIRE(x.run([&](auto const& c, int call) {
         for (index_t j = 0; call == 0 && j < c.cols; ++j) c(7, j) = infinity;
     }));
-    CHECK(x.seen.repeated == 1);
+    CHECK(x.report.repeated == 1);
     for (int where = 0; where < 3; ++where) {
         experiment<float> y;
         (where == 0 ? y.a(4, 5) : where == 1 ? y.b(4, 5) : y.e(4, 5)) = infinity;
         y.redo();
         REQUIRE(y.run([](auto const&, int) {}));
-        CHECK(y.seen.repaired == 0);
-        CHECK(y.seen.repeated == 0);
-        CHECK(y.seen.skipped == 1);
+        CHECK(y.report.repaired == 0);
+        CHECK(y.report.repeated == 0);
+        CHECK(y.report.skipped == 1);
         CHECK(y.changed() == 0);
         REQUIRE(y.run([](auto const& c, int) { c(30, 31) += 1; }));
-        CHECK(y.seen.repaired == 1);
+        CHECK(y.report.repaired == 1);
         CHECK(y.changed() <= 1);
     }
     experiment<float> y; // results that overflow
     for (index_t l = 0; l < y.k; ++l) y.a(7, l) = 3e38f;
     y.redo();
     REQUIRE(y.run([](auto const&, int) {}));
-    CHECK(y.seen.repaired == 0);
+    CHECK(y.report.repaired == 0);
     CHECK(y.changed() == 0);
 }
 
@@ -367,19 +368,19 @@ TEST_CASE("verified on a device: over strassen, with an epilogue, in a batch", "
     there_c.download(plain);
     int calls = 0;
     harm<float> const hit = [](auto const& x, int) { x(3, 4) = 1e6f; };
-    sg::verified_report seen;
-    sg::verified const policy{faulty<sg::strassen<under_test>, float>(base, hit, calls), {.report = &seen}};
+    sg::verified_report report;
+    sg::verified const policy{faulty<sg::strassen<under_test>, float>(base, hit, calls), {.report = &report}};
     sg::gemm(policy, there_a, there_b, there_c, sg::relu);
     there_c.download(c);
-    CHECK(seen.repaired == 1);
+    CHECK(report.repaired == 1);
     CHECK(std::fabs(c(3, 4) - plain(3, 4)) < 1e-3f);
     c(3, 4) = plain(3, 4);
     CHECK(support::same_bits(c, plain));
 
     matrix many(device, 3 * 64, 80);
     sg::gemm(policy, there_a, there_b, sg::batched(many.block(0, 0, 64, 80), 3, 64 * 80));
-    CHECK(seen.products == 3);
-    CHECK(seen.repaired == 3);
+    CHECK(report.products == 3);
+    CHECK(report.repaired == 3);
 }
 
 // The host waits once for a product that is right, whatever the layouts, the sides and the numbers.
@@ -399,13 +400,13 @@ void wait_once() {
             typename under_test::template matrix<TC> c(device, m, n, lies);
             a.upload(random<TA>(m, k, 1)), b.upload(random<TA>(k, n, 2)), c.upload(random<TC>(m, n, 3));
             int downloads = 0;
-            sg::verified_report seen;
-            sg::verified const policy{counted<under_test>(device, downloads), {.report = &seen}};
+            sg::verified_report report;
+            sg::verified const policy{counted<under_test>(device, downloads), {.report = &report}};
             for (S const beta : {S(0), S(3)}) sg::gemm(policy, S(-2), a, b, beta, c);
             INFO(m << " x " << n << " x " << k);
             CHECK(downloads == 2);
-            CHECK(seen.products == 1);
-            CHECK(seen.error <= 1);
+            CHECK(report.products == 1);
+            CHECK(report.error <= 1);
         }
 }
 TEST_CASE("verified on a device: the host waits once", "[verified]") {

@@ -285,11 +285,11 @@ TEST_CASE("bounds of explicit counts hold, and are within a hundred of what is s
                 CAPTURE(m, n, k, lift, options.slices, options.moduli, int(options.scaling));
                 sg::ozaki const policy(sg::reference{}, options);
                 auto const bound = policy.error_bound(sg::shape<double>{m, n, k});
-                double const seen = truth.error_in_norm(multiply(policy, a, b));
+                double const error = truth.error_in_norm(multiply(policy, a, b));
                 CHECK(bound.normwise);
-                CHECK(seen <= bound.expected);
+                CHECK(error <= bound.expected);
                 CHECK(bound.expected <= bound.worst);
-                if (bound.expected > 10 * u) CHECK(bound.expected <= 100 * seen);
+                if (bound.expected > 10 * u) CHECK(bound.expected <= 100 * error);
             };
             int const step = support::sanitized ? 8 : 1;
             for (int x = 2; x <= 18; x += step) check({.slices = x});
@@ -337,9 +337,9 @@ TEST_CASE("k past what int32 holds is split") {
                 if (options.slices == 18 && k > 200000) continue;     // long, and no new way to go
                 if (support::sanitized && (options.slices == 18 || value != digits)) continue;
                 CAPTURE(k, value, options.slices, options.moduli);
-                double const seen =
+                double const error =
                     truth.error(multiply(sg::ozaki{eager{untiled{{.threads = 1}}}, options}, a, b));
-                CHECK(seen <= 0x1p-53 + (options.slices == 3 ? 0x1p-20 : 0));
+                CHECK(error <= 0x1p-53 + (options.slices == 3 ? 0x1p-20 : 0));
             }
         }
     if (support::sanitized) return;
@@ -505,11 +505,11 @@ TEST_CASE("accuracy is what was asked for, and no more work than that") {
         sg::ozaki_report report;
         sg::ozaki const policy(eager<sg::reference>{},
                                {.accuracy = sg::accuracy::bits(bits), .report = &report});
-        double const seen = truth.error(multiply(policy, a, b));
+        double const error = truth.error(multiply(policy, a, b));
         auto const bound = policy.error_bound(sg::shape<double>{30, 30, 100});
         CAPTURE(bits, report.count);
-        CHECK(seen <= std::ldexp(1, -bits) + 0x1p-53);
-        CHECK(seen <= bound.expected);
+        CHECK(error <= std::ldexp(1, -bits) + 0x1p-53);
+        CHECK(error <= bound.expected);
         CHECK(bound.expected <= bound.worst);
         CHECK(!bound.normwise);
         CHECK(report.products >= before);

@@ -314,7 +314,7 @@ TEST_CASE("quantized: what cannot be kept, and by whom it is not taken") {
     CHECK(contains(refused(less, sg::keep_left(policy, a), b), "another number of moduli"));
     CHECK(!sg::try_gemm(policy, a.block(0, 0, 20, 39), kept, c)); // sides are checked as ever
 
-    // What a call would be told anyhow.
+    // What a call would report anyhow.
     auto const null = sg::row_major(static_cast<double const*>(nullptr), 40, 33);
     auto const s = sg::try_gemm(policy, a, sg::keep(policy, null), c);
     REQUIRE(!s);

@@ -189,7 +189,7 @@ TEST_CASE("accuracy chooses the number of products") {
     CHECK(with(sg::accuracy::relative(1e-3)) == 3);
     multiply(counted(9, &ran), a, b);
     CHECK(ran.products == 9);
-    CHECK(contains(ran.reason, "told"));
+    CHECK(contains(ran.reason, "options"));
 }
 
 TEST_CASE("the leaf says whether native is faster") {

@@ -69,7 +69,7 @@ struct experiment {
     index_t m, n, k;
     sg::matrix<TA> a, b;
     sg::matrix<TC> e, right, c;
-    sg::verified_report seen;
+    sg::verified_report report;
     int calls = 0;
 
     explicit experiment(index_t m_ = 60, index_t n_ = 70, index_t k_ = 50)
@@ -85,8 +85,8 @@ struct experiment {
         sg::gemm(sg::host{.threads = 1}, S(2), a, b, S(3), right);
     }
     sg::status run(harm<TC> const& f, sg::verified_options options = {}) {
-        c = copy(e), calls = 0, seen = {};
-        options.report = &seen;
+        c = copy(e), calls = 0, report = {};
+        options.report = &report;
         return sg::try_gemm(sg::verified{faulty<sg::host, TC>({.threads = 1}, f, calls), options}, S(2), a, b,
                             S(3), c);
     }
@@ -167,23 +167,23 @@ void inject(tally& sum, Base const& base, random_source& from, int products, int
                 by = off(c(i, j));
             };
             p.c.restore(p.c_before);
-            sg::verified_report seen;
+            sg::verified_report report;
             int calls = 0;
             sg::status const s =
-                sg::run(sg::verified{faulty<Base, TC>(base, hit, calls), {.report = &seen}}, p.call);
+                sg::run(sg::verified{faulty<Base, TC>(base, hit, calls), {.report = &report}}, p.call);
             bool const good = s && p.c.guards_hold(p.c_before), beyond = by > may,
                        left = off(p.c(product, i, j)) > may,
-                       certain = beyond && by > seen.limit * bound.worst * std::max(of_row, of_col);
-            if (!good || (left && certain) || (!left && beyond && seen.repaired + seen.repeated == 0))
+                       certain = beyond && by > report.limit * bound.worst * std::max(of_row, of_col);
+            if (!good || (left && certain) || (!left && beyond && report.repaired + report.repeated == 0))
                 FAIL_CHECK((s ? "missed: " : s.error().what())
                            << trials::describe(t) << "\n    element " << product << ", " << i << ", " << j
-                           << ", bit " << bit << ", limit " << seen.limit << ", off by " << by << ", bound "
+                           << ", bit " << bit << ", limit " << report.limit << ", off by " << by << ", bound "
                            << may << ", averages " << of_row << ' ' << of_col << " own " << p.terms[cell]);
             ++sum.faults, sum.beyond += beyond, sum.certain += certain, sum.missed += left;
             sum.in_zeros += left && p.terms[cell] == 0;
-            sum.repaired += beyond && seen.repaired == 1 && seen.repeated == 0;
-            sum.repeated += static_cast<int>(seen.repeated), sum.wrong += !good;
-            sum.limit = std::max(sum.limit, seen.limit);
+            sum.repaired += beyond && report.repaired == 1 && report.repeated == 0;
+            sum.repeated += static_cast<int>(report.repeated), sum.wrong += !good;
+            sum.limit = std::max(sum.limit, report.limit);
         }
     }
 }
@@ -216,15 +216,15 @@ int alarms(Base const& base, int products, int longest, double* largest = nullpt
         sg::run(base, p.call).or_throw();
         auto const plain = p.c.bytes();
         p.c.restore(p.c_before);
-        sg::verified_report seen;
-        sg::status const s = sg::run(sg::verified{base, {.report = &seen}}, p.call);
-        bool const alarm = !s || seen.repaired != 0 || seen.repeated != 0 || !p.c.same_bytes(plain);
+        sg::verified_report report;
+        sg::status const s = sg::run(sg::verified{base, {.report = &report}}, p.call);
+        bool const alarm = !s || report.repaired != 0 || report.repeated != 0 || !p.c.same_bytes(plain);
         if (alarm)
             FAIL_CHECK((s ? "a false alarm: " : s.error().what())
-                       << trials::describe(t) << "\n    repaired " << seen.repaired << ", repeated "
-                       << seen.repeated);
+                       << trials::describe(t) << "\n    repaired " << report.repaired << ", repeated "
+                       << report.repeated);
         count += alarm;
-        if (largest) *largest = std::max(*largest, seen.error);
+        if (largest) *largest = std::max(*largest, report.error);
     }
     return count;
 }
@@ -287,7 +287,7 @@ struct promise {
     index_t m, n, k;
     sg::matrix<T> a, b, e, right, c;
     S alpha{1}, beta{0};
-    sg::verified_report seen;
+    sg::verified_report report;
     int calls = 0;
 
     template <class F, class G>
@@ -297,8 +297,8 @@ struct promise {
     }
     void redo() { sg::gemm(sg::host{.threads = 1}, alpha, a, b, beta, e, right); }
     sg::status run(harm<T> const& f) {
-        calls = 0, seen = {};
-        return sg::try_gemm(sg::verified{faulty<sg::host, T>({.threads = 1}, f, calls), {.report = &seen}},
+        calls = 0, report = {};
+        return sg::try_gemm(sg::verified{faulty<sg::host, T>({.threads = 1}, f, calls), {.report = &report}},
                             alpha, a, b, beta, e, c);
     }
     static double size_of(T const& x) { return sg::verified_parts::magnitude_of(x); }
@@ -329,7 +329,7 @@ struct promise {
         double of_row = 0, of_col = 0;
         for (index_t y = 0; y < n; ++y) of_row += terms(i, y) / static_cast<double>(n);
         for (index_t x = 0; x < m; ++x) of_col += terms(x, j) / static_cast<double>(m);
-        return error <= seen.limit * bound_of(std::max(of_row, of_col));
+        return error <= report.limit * bound_of(std::max(of_row, of_col));
     }
 };
 
@@ -344,9 +344,9 @@ TEMPLATE_TEST_CASE("a small element beside a large one is checked", "", float, d
     for (bool const turned : {false, true}) {
         promise<T> x = turned ? promise<T>(2, 1, 1, both, one) : promise<T>(1, 2, 1, one, both);
         REQUIRE(x.run([](auto const& c, int) { c(0, 0) *= 2; }));
-        CHECK(x.seen.repaired == 1);
+        CHECK(x.report.repaired == 1);
         CHECK(x.c(0, 0) == 1);
-        CHECK(x.seen.limit == 0);
+        CHECK(x.report.limit == 0);
     }
     // Up to eight rows and columns, each element by itself.
     for (auto const [m, n] : {std::array<index_t, 2>{8, 8}, {3, 8}, {8, 1}}) {
@@ -356,7 +356,7 @@ TEMPLATE_TEST_CASE("a small element beside a large one is checked", "", float, d
         for (index_t i = 0; i < m; ++i)
             for (index_t j = 0; j < n; ++j) {
                 REQUIRE(x.run([&](auto const& c, int) { c(i, j) *= 2; }));
-                CHECK(x.seen.repaired == 1);
+                CHECK(x.report.repaired == 1);
                 CHECK(x.c(i, j) == x.right(i, j));
             }
     }
@@ -373,10 +373,11 @@ TEMPLATE_TEST_CASE("an error that vanishes between large elements of its row is 
             size, size, 1, [](index_t, index_t) { return T(1); }, b);
         for (index_t const j : {index_t{0}, index_t{1}, size - 1}) {
             REQUIRE(x.run([&](auto const& c, int) { c(2, j) *= 2; }));
-            INFO(size << ", column " << j << ": repaired " << x.seen.repaired << ", limit " << x.seen.limit);
+            INFO(size << ", column " << j << ": repaired " << x.report.repaired << ", limit "
+                      << x.report.limit);
             CHECK(x.holds(2, j));
-            CHECK(x.seen.limit > 0);
-            CHECK(x.seen.limit < 100);
+            CHECK(x.report.limit > 0);
+            CHECK(x.report.limit < 100);
         }
     }
 }
@@ -386,10 +387,10 @@ TEST_CASE("subnormal elements hide no fault, or the limit says so") {
     auto const b_of = [](index_t l, index_t) { return l == 0 ? 1e-310 : 1e-7; };
     promise<double> x(20, 30, 40, a_of, b_of);
     REQUIRE(x.run([](auto const& c, int) { c(1, 3) *= 1.5; }));
-    CHECK(x.seen.repaired == 1);
+    CHECK(x.report.repaired == 1);
     REQUIRE(x.run([](auto const&, int) {}));
-    CHECK(x.seen.repaired == 0);
-    CHECK(x.seen.limit < 10);
+    CHECK(x.report.repaired == 0);
+    CHECK(x.report.limit < 10);
     // A device may take subnormal floats for zero.
     promise<float> y(
         20, 30, 40, [&](index_t i, index_t l) { return i == 1 && l == 0 ? 1e38f
@@ -397,10 +398,10 @@ TEST_CASE("subnormal elements hide no fault, or the limit says so") {
                                                                         : 1e-5f; },
         [&](index_t l, index_t) { return l == 0 ? 1e-39f : 1e-7f; });
     REQUIRE(y.run([](auto const&, int) {}));
-    CHECK(y.seen.limit < 10);
+    CHECK(y.report.limit < 10);
     for (float const factor : {1.5f, 2.5f, -1.0f, 0.0f}) {
         REQUIRE(y.run([&](auto const& c, int) { c(1, 3) *= factor; }));
-        INFO(factor << ": repaired " << y.seen.repaired << ", limit " << y.seen.limit);
+        INFO(factor << ": repaired " << y.report.repaired << ", limit " << y.report.limit);
         CHECK(y.holds(1, 3));
     }
 }
@@ -415,9 +416,9 @@ TEST_CASE("subnormal elements are no alarm, whatever the base") {
             };
             sg::matrix<double> const a(30, 20, draw), b(20, 25, draw);
             sg::matrix<double> c(30, 25);
-            sg::verified_report seen;
-            sg::gemm(sg::verified{base, {.report = &seen}}, a, b, c);
-            CHECK(seen.repaired + seen.repeated == 0);
+            sg::verified_report report;
+            sg::gemm(sg::verified{base, {.report = &report}}, a, b, c);
+            CHECK(report.repaired + report.repeated == 0);
         }
     };
     sg::host const one{.threads = 1};
@@ -432,8 +433,8 @@ TEST_CASE("an element that is too large to tell makes the limit infinite") {
         20, 30, 1, [](index_t i, index_t) { return i == 4 ? 3.3e38f : 1.0f; },
         [](index_t, index_t) { return 1.0f; });
     REQUIRE(x.run([](auto const& c, int) { c(4, 5) = -1e38f; }));
-    CHECK(x.seen.repaired == 0);
-    CHECK(std::isinf(x.seen.limit));
+    CHECK(x.report.repaired == 0);
+    CHECK(std::isinf(x.report.limit));
 }
 
 namespace {
@@ -467,7 +468,7 @@ void try_promises(int products, int faults) {
             p.redo();
         }
         REQUIRE(p.run([](auto const&, int) {}));
-        CHECK(p.seen.repaired + p.seen.repeated == 0);
+        CHECK(p.report.repaired + p.report.repeated == 0);
         CHECK(same_bits(p.c, p.right));
         for (int y = 0; y < faults; ++y) {
             index_t const i = from.below(static_cast<int>(m)), j = from.below(static_cast<int>(n));
@@ -480,7 +481,7 @@ void try_promises(int products, int faults) {
             });
             INFO(m << " x " << n << " x " << k << ", reach " << reach << ", fault " << x << '.' << y
                    << " of kind " << kind << ", bit " << bit << " at " << i << ", " << j << ": limit "
-                   << p.seen.limit << ", repaired " << p.seen.repaired << ", off by "
+                   << p.report.limit << ", repaired " << p.report.repaired << ", off by "
                    << p.distance(p.c(i, j), p.right(i, j)) << ", terms " << p.terms(i, j));
             REQUIRE(s);
             CHECK(p.holds(i, j));
@@ -509,10 +510,10 @@ TEST_CASE("the limit of large products", "[.][promises]") {
         using T = decltype(number);
         auto const a = random<T>(4096, 4096, 1), b = random<T>(4096, 4096, 2);
         sg::matrix<T> c(4096, 4096);
-        sg::verified_report seen;
-        sg::gemm(sg::verified{sg::host{}, {.report = &seen}}, a, b, c);
-        std::printf("%s: limit %.2g\n", sg::type_name<T>(), seen.limit);
-        CHECK(seen.limit < 3);
+        sg::verified_report report;
+        sg::gemm(sg::verified{sg::host{}, {.report = &report}}, a, b, c);
+        std::printf("%s: limit %.2g\n", sg::type_name<T>(), report.limit);
+        CHECK(report.limit < 3);
     };
     of(1.0f), of(1.0);
 }
@@ -527,9 +528,9 @@ TEMPLATE_TEST_CASE("several wrong elements are repaired, with E in place", "", f
         c(5, 60) = TestType(1000);
         c(59, 0) = TestType(-1000);
     }));
-    CHECK(x.seen.products == 1);
-    CHECK(x.seen.repaired == 3);
-    CHECK(x.seen.repeated == 0);
+    CHECK(x.report.products == 1);
+    CHECK(x.report.repaired == 3);
+    CHECK(x.report.repeated == 0);
     CHECK(x.changed() <= 3);
     CHECK(x.is_right());
 }
@@ -538,7 +539,7 @@ TEST_CASE("two faults that cancel in the checksum of their column") {
     experiment<float> x;
     for (float const other : {100.f, -100.f}) {
         REQUIRE(x.run([&](auto const& c, int) { c(5, 6) += 100, c(40, 6) += other; }));
-        CHECK(x.seen.repaired == 2);
+        CHECK(x.report.repaired == 2);
         CHECK(x.changed() <= 2);
         CHECK(x.is_right());
     }
@@ -551,8 +552,8 @@ TEMPLATE_TEST_CASE("a product that went wrong altogether is done once more", "",
             for (index_t j = 0; j < c.cols; ++j) c(i, j) = TestType(7);
     }));
     CHECK(x.calls == 2);
-    CHECK(x.seen.repeated == 1);
-    CHECK(x.seen.repaired == 0);
+    CHECK(x.report.repeated == 1);
+    CHECK(x.report.repaired == 0);
     CHECK(x.changed() == 0);
 }
 
@@ -566,8 +567,8 @@ TEST_CASE("wrong twice is an error, and says where") {
     CHECK(s.error().layer() == "verified");
     CHECK(support::contains(s.error().what(), "C("));
     CHECK(x.calls == 2);
-    CHECK(x.seen.repeated == 1);
-    CHECK(x.seen.products == 0);
+    CHECK(x.report.repeated == 1);
+    CHECK(x.report.products == 0);
 }
 
 TEST_CASE("a base that does something else is found out") {
@@ -594,7 +595,7 @@ TEST_CASE("int8: sums beyond 2^31, and faults of any size") {
     x.redo();
     for (int bit = 0; bit < 32; ++bit) {
         REQUIRE(x.run([&](auto const& c, int) { flip(c(17, bit), bit); }));
-        CHECK(x.seen.repaired == 1);
+        CHECK(x.report.repaired == 1);
         CHECK(x.changed() == 0);
     }
     // Differences of 2^31 in a rectangle cancel in checksums of odd numbers; random ones find them.
@@ -602,12 +603,12 @@ TEST_CASE("int8: sums beyond 2^31, and faults of any size") {
         for (index_t const i : {3, 9})
             for (index_t const j : {5, 50}) flip(c(i, j), 31);
     }));
-    CHECK(x.seen.repaired == 4);
+    CHECK(x.report.repaired == 4);
     CHECK(x.changed() == 0);
     REQUIRE(x.run([](auto const& c, int call) {
         for (index_t i = 0; call == 0 && i < c.rows; ++i) c(i, 4) += 1;
     }));
-    CHECK(x.seen.repeated == 1);
+    CHECK(x.report.repeated == 1);
     CHECK(x.changed() == 0);
 }
 
@@ -617,8 +618,8 @@ TEST_CASE("a fault that makes Inf or NaN is a fault") {
     experiment<float> x;
     for (float const odd : {std::numeric_limits<float>::infinity(), std::nanf("")}) {
         REQUIRE(x.run([&](auto const& c, int) { c(5, 6) = odd; }));
-        CHECK(x.seen.repaired == 1);
-        CHECK(x.seen.skipped == 0);
+        CHECK(x.report.repaired == 1);
+        CHECK(x.report.skipped == 0);
         CHECK(x.changed() <= 1);
         CHECK(x.is_right());
     }
@@ -631,12 +632,12 @@ TEST_CASE("Inf and NaN in operands are no alarm, and hide no faults elsewhere") 
             (where == 0 ? x.a(4, 5) : where == 1 ? x.b(4, 5) : x.e(4, 5)) = odd;
             x.redo();
             REQUIRE(x.run([](auto const&, int) {}));
-            CHECK(x.seen.repaired == 0);
-            CHECK(x.seen.repeated == 0);
-            CHECK(x.seen.skipped == 1);
+            CHECK(x.report.repaired == 0);
+            CHECK(x.report.repeated == 0);
+            CHECK(x.report.skipped == 1);
             CHECK(x.changed() == 0);
             REQUIRE(x.run([](auto const& c, int) { c(30, 31) += 1; }));
-            CHECK(x.seen.repaired == 1);
+            CHECK(x.report.repaired == 1);
             CHECK(x.changed() <= 1);
         }
 }
@@ -647,10 +648,10 @@ TEST_CASE("results that overflow are no alarm") {
     for (index_t j = 0; j < x.n; ++j) x.e(9, j) = 3e38f;
     x.redo();
     REQUIRE(x.run([](auto const&, int) {}));
-    CHECK(x.seen.repaired == 0);
+    CHECK(x.report.repaired == 0);
     CHECK(x.changed() == 0);
     REQUIRE(x.run([](auto const& c, int) { c(30, 31) += 1; }));
-    CHECK(x.seen.repaired == 1);
+    CHECK(x.report.repaired == 1);
 }
 
 // ---- the rest of a product -----------------------------------------------------------------------------
@@ -664,9 +665,9 @@ TEST_CASE("the epilogue comes after the check") {
     sg::gemm(sg::host{}, a, b, plain, last);
     int calls = 0;
     harm<float> const hit = [](auto const& c0, int) { c0(3, 4) = 1e6f; };
-    sg::verified_report seen;
-    sg::gemm(sg::verified{faulty<sg::host, float>({}, hit, calls), {.report = &seen}}, a, b, c, last);
-    CHECK(seen.repaired == 1);
+    sg::verified_report report;
+    sg::gemm(sg::verified{faulty<sg::host, float>({}, hit, calls), {.report = &report}}, a, b, c, last);
+    CHECK(report.repaired == 1);
     c(3, 4) = plain(3, 4);
     CHECK(same_bits(c, plain));
 }
@@ -678,11 +679,11 @@ TEST_CASE("each product of a batch is checked") {
     harm<double> const hit = [](auto const& c0, int call) {
         if (call % 2 == 1) c0(7, 6) = 1e6;
     };
-    sg::verified_report seen;
-    sg::gemm(sg::verified{faulty<sg::host, double>({}, hit, calls), {.report = &seen}}, a, b,
+    sg::verified_report report;
+    sg::gemm(sg::verified{faulty<sg::host, double>({}, hit, calls), {.report = &report}}, a, b,
              sg::batched(sg::row_major(c.data(), 8, 7), 5, 56));
-    CHECK(seen.products == 5);
-    CHECK(seen.repaired == 2);
+    CHECK(report.products == 5);
+    CHECK(report.repaired == 2);
     for (std::size_t i = 56; i < c.size(); ++i) CHECK(std::fabs(c[i] - c[i % 56]) < 1e-14);
 }
 
@@ -690,7 +691,7 @@ TEST_CASE("the same call gives the same bits and the same report, whatever the t
     auto const a = random<float>(300, 200, 1), b = random<float>(200, 250, 2);
     harm<float> const hit = [](auto const& c, int) { c(100, 100) += 50, c(299, 0) = -7; };
     sg::matrix<float> first(300, 250), c(300, 250);
-    sg::verified_report of_first, seen;
+    sg::verified_report of_first, report;
     int calls = 0;
     auto const run = [&](int threads, std::uint64_t seed, sg::verified_report& to,
                          sg::matrix<float>& result) {
@@ -700,33 +701,33 @@ TEST_CASE("the same call gives the same bits and the same report, whatever the t
     run(1, 1, of_first, first);
     CHECK(of_first.repaired == 2);
     for (int const threads : {1, 2, 3}) {
-        run(threads, 1, seen, c);
+        run(threads, 1, report, c);
         CHECK(same_bits(first, c));
-        CHECK(seen.error == of_first.error);
-        CHECK(seen.limit == of_first.limit);
+        CHECK(report.error == of_first.error);
+        CHECK(report.limit == of_first.limit);
     }
-    run(1, 2, seen, c);
+    run(1, 2, report, c);
     CHECK(same_bits(first, c)); // other vectors, the same repairs
-    CHECK(seen.limit != of_first.limit);
+    CHECK(report.limit != of_first.limit);
 }
 
 TEST_CASE("what the report says") {
     experiment<float> x(200, 300, 100);
     REQUIRE(x.run([](auto const&, int) {}));
-    CHECK(x.seen.error > 0);
-    CHECK(x.seen.error < 1);
-    CHECK(x.seen.limit > 0);
-    CHECK(x.seen.limit < 1);
+    CHECK(x.report.error > 0);
+    CHECK(x.report.error < 1);
+    CHECK(x.report.limit > 0);
+    CHECK(x.report.limit < 1);
     // A fault just beyond the limit is found, and one far within the bound is let be.
     sg::bound const bound = sg::host{}.error_bound(sg::shape<float>{200, 300, 100, 1, true});
     double size = 3 * std::fabs(static_cast<double>(x.e(7, 8)));
     for (index_t l = 0; l < 100; ++l) size += 2 * std::fabs(static_cast<double>(x.a(7, l) * x.b(l, 8)));
     auto const fault = static_cast<float>(bound.worst * size);
     REQUIRE(x.run([&](auto const& c, int) { c(7, 8) += 1.5f * fault; }));
-    CHECK(x.seen.repaired == 1);
+    CHECK(x.report.repaired == 1);
     REQUIRE(x.run([&](auto const& c, int) { c(7, 8) += 0.5f * fault; }));
-    CHECK(x.seen.repaired == 0);
-    CHECK(x.seen.error > 0.4);
+    CHECK(x.report.repaired == 0);
+    CHECK(x.report.error > 0.4);
 }
 
 TEST_CASE("it stays within its workspace") {

@@ -101,7 +101,7 @@ TEST_CASE("several devices in one program, by index") {
 }
 
 // In a process of its own, since no other product can run in it then.
-TEST_CASE("what a kernel did before is told", "[.]") {
+TEST_CASE("what a kernel did before is reported", "[.]") {
     product p;
     sg::cuda const gpu;
     sg::cuda::matrix<float> a(gpu, p.a), b(gpu, p.b);
@@ -109,17 +109,17 @@ TEST_CASE("what a kernel did before is told", "[.]") {
     REQUIRE(sg::try_gemm(gpu, a, b, nowhere)); // queued
     sg::status const first = gpu.synchronize();
     sg::status const next = sg::try_gemm(gpu, a, b, nowhere);
-    bool const told = !first && says(first, "a kernel that ran before has failed") && !next &&
-                      says(next, "a kernel that ran before has failed");
+    bool const reported = !first && says(first, "a kernel that ran before has failed") && !next &&
+                          says(next, "a kernel that ran before has failed");
     if (!first) std::printf("%s\n", first.error().what());
     if (!next) std::printf("%s\n", next.error().what());
     std::fflush(stdout);
-    std::_Exit(told ? 42 : 1);
+    std::_Exit(reported ? 42 : 1);
 }
 TEST_CASE("a device error from before", "[real]") {
     char self[4096] = "";
     REQUIRE(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
-    std::string const command = std::string("'") + self + "' 'what a kernel did before is told'";
+    std::string const command = std::string("'") + self + "' 'what a kernel did before is reported'";
     int const ended = std::system(command.c_str());
     CHECK(WEXITSTATUS(ended) == 42);
 }

@@ -34,18 +34,18 @@ TEST_CASE("two streams at once, and threads with a stream each") {
     CHECK(wrong == 0);
 }
 
-// The bits of the first run on two streams, fifty times each; and of the host, if they are told.
+// Two streams give the bits of the first run, fifty times each; and those of `expected`, if there is one.
 template <class T, class OnDevice>
-void check_bits_of_a_hundred_runs(sg::index_t n, OnDevice const& on_device, sg::matrix<T> const* told) {
+void check_bits_of_a_hundred_runs(sg::index_t n, OnDevice const& on_device, sg::matrix<T> const* expected) {
     auto const a = support::spread_out<T>(n, n + 37, 0.5, 1), b = support::spread_out<T>(n + 37, n, 0.5, 2);
     own_stream const own[2];
     sg::matrix<T> first(n, n), now(n, n);
-    if (told) first = *told;
+    if (expected) first = *expected;
     for (int run = 0; run < 100; ++run) {
         sg::cuda const gpu{.stream = own[run % 2].stream};
         sg::cuda::matrix<T> c(gpu, n, n);
         sg::gemm(on_device(gpu), sg::cuda::matrix<T>(gpu, a), sg::cuda::matrix<T>(gpu, b), c);
-        bool const is_first = run == 0 && !told;
+        bool const is_first = run == 0 && !expected;
         c.download(is_first ? first : now);
         if (!is_first) REQUIRE(support::same_bits(first, now));
     }
@@ -53,14 +53,14 @@ void check_bits_of_a_hundred_runs(sg::index_t n, OnDevice const& on_device, sg::
 template <class T>
 void check_bits_of_a_hundred_runs(sg::index_t n, sg::ozaki_options options) {
     auto const a = support::spread_out<T>(n, n + 37, 0.5, 1), b = support::spread_out<T>(n + 37, n, 0.5, 2);
-    sg::matrix<T> told(n, n);
-    sg::gemm(sg::ozaki{sg::host{}, options}, a, b, told);
+    sg::matrix<T> expected(n, n);
+    sg::gemm(sg::ozaki{sg::host{}, options}, a, b, expected);
     check_bits_of_a_hundred_runs<T>(
         n,
         [&](sg::cuda const& gpu) {
             return sg::ozaki{gpu, options};
         },
-        &told);
+        &expected);
 }
 TEST_CASE("ozaki and split have the same bits in a hundred runs on two streams", "[real]") {
     check_bits_of_a_hundred_runs<double>(300, {.moduli = 15});

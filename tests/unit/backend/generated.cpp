@@ -394,12 +394,16 @@ void compare_calls(index_t m, index_t n, index_t k, bool turns_a, bool turns_b, 
         return turns ? support::fractions<T>(columns, rows, from.next())
                      : support::fractions<T>(rows, columns, from.next());
     };
-    auto const seen = [](auto const& x, bool turns) { return turns ? sg::transposed(x.view()) : x.view(); };
+    auto const turned_if = [](auto const& x, bool turns) {
+        return turns ? sg::transposed(x.view()) : x.view();
+    };
     auto const a = make(m, k, turns_a), b = make(k, n, turns_b);
     auto first = make(m, n, turns_c), later = make(m, n, turns_c);
-    sg::gemm(seen(a, turns_a), seen(b, turns_b), turns_c ? sg::transposed(first.view()) : first.view());
+    sg::gemm(turned_if(a, turns_a), turned_if(b, turns_b),
+             turns_c ? sg::transposed(first.view()) : first.view());
     for (int i = 0; i < 80; ++i)
-        sg::gemm(seen(a, turns_a), seen(b, turns_b), turns_c ? sg::transposed(later.view()) : later.view());
+        sg::gemm(turned_if(a, turns_a), turned_if(b, turns_b),
+                 turns_c ? sg::transposed(later.view()) : later.view());
     INFO(sizeof(T) << " bytes, " << m << "x" << n << "x" << k << ", turned: " << turns_a << turns_b
                    << turns_c);
     REQUIRE(std::memcmp(first.data(), later.data(), sizeof(T) * static_cast<std::size_t>(m * n)) == 0);

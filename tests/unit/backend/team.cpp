@@ -137,7 +137,7 @@ TEST_CASE("products within a part of another product have one thread") {
     std::atomic<int> most{0};
     sg::host_each(3, 9, [&](int, int) {
         int const threads = sg::host_threads(0);
-        for (int seen = most; threads > seen && !most.compare_exchange_weak(seen, threads);) {
+        for (int before = most; threads > before && !most.compare_exchange_weak(before, threads);) {
         }
     });
     CHECK(most == 1);

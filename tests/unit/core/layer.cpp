@@ -72,7 +72,7 @@ TEST_CASE("a layer is its base in all that it does not state") {
     CHECK(c == d);
 }
 
-TEST_CASE("options that are wrong are told however deep they are, before anything runs") {
+TEST_CASE("options that are wrong are reported however deep they are, before anything runs") {
     sg::strassen const wrong(sg::host{}, {.levels = -2});
     CHECK(contains(refusal_of(wrong), "levels must not be negative"));
     CHECK(contains(refusal_of(plain(wrong)), "levels must not be negative"));
@@ -108,7 +108,7 @@ TEST_CASE("layers report in the same words") {
     CHECK(ran.count == 8);
     CHECK(ran.products == 8);
     CHECK(ran.phases == 2);
-    CHECK(std::string(ran.reason) == "as told");
+    CHECK(std::string(ran.reason) == "set by the options");
     CHECK(ran.bound.worst == integers.error_bound(s).worst);
 
     sg::split const parts(sg::host{}, {.products = 6, .report = &ran});

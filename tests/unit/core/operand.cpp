@@ -95,7 +95,7 @@ span2d<T, Accessor> with(span2d<T> const& s, Accessor a) {
 
 // The number that a computation sees at (i, j).
 template <class V>
-auto seen(V const& v, sg::index_t i, sg::index_t j) {
+auto element(V const& v, sg::index_t i, sg::index_t j) {
     return v.scale * (v.conjugate ? sg::conjugate(v(i, j)) : v(i, j));
 }
 
@@ -199,13 +199,13 @@ TEST_CASE("scaling and conjugation compose in the order in which they are writte
     complex x[1] = {{1, 2}};
     auto const v = sg::row_major(x, 1, 1);
     complex const f(0, 3);
-    CHECK(seen(sg::scaled(f, sg::conjugated(v)), 0, 0) == f * std::conj(x[0]));
-    CHECK(seen(sg::conjugated(sg::scaled(f, v)), 0, 0) == std::conj(f * x[0]));
-    CHECK(seen(sg::conjugated(sg::conjugated(v)), 0, 0) == x[0]);
-    CHECK(seen(sg::scaled(f, sg::scaled(f, v)), 0, 0) == f * f * x[0]);
+    CHECK(element(sg::scaled(f, sg::conjugated(v)), 0, 0) == f * std::conj(x[0]));
+    CHECK(element(sg::conjugated(sg::scaled(f, v)), 0, 0) == std::conj(f * x[0]));
+    CHECK(element(sg::conjugated(sg::conjugated(v)), 0, 0) == x[0]);
+    CHECK(element(sg::scaled(f, sg::scaled(f, v)), 0, 0) == f * f * x[0]);
     auto const batch = sg::conjugated(sg::transposed(sg::scaled(f, sg::batched(v, 3, 1))));
     CHECK(batch.count == 3);
-    CHECK(seen(batch.first, 0, 0) == std::conj(f * x[0]));
+    CHECK(element(batch.first, 0, 0) == std::conj(f * x[0]));
 }
 
 TEST_CASE("mdspan-shaped operands are taken by their members") {
@@ -230,12 +230,12 @@ TEST_CASE("accessors of mdspan-shaped operands are taken apart in their order") 
     using plain = default_accessor;
     scaled_accessor<plain, complex> const scaled{f, {}};
     conjugated_accessor<plain> const conjugated{};
-    CHECK(seen(sg::as_view(with(s, scaled)), 0, 0) == f * x[0]);
-    CHECK(seen(sg::as_view(with(s, conjugated)), 0, 0) == std::conj(x[0]));
-    CHECK(seen(sg::as_view(with(s, conjugated_accessor<decltype(scaled)>{scaled})), 0, 0) ==
+    CHECK(element(sg::as_view(with(s, scaled)), 0, 0) == f * x[0]);
+    CHECK(element(sg::as_view(with(s, conjugated)), 0, 0) == std::conj(x[0]));
+    CHECK(element(sg::as_view(with(s, conjugated_accessor<decltype(scaled)>{scaled})), 0, 0) ==
           std::conj(f * x[0]));
-    CHECK(seen(sg::as_view(with(s, scaled_accessor<conjugated_accessor<plain>, complex>{f, conjugated})), 0,
-               0) == f * std::conj(x[0]));
+    CHECK(element(sg::as_view(with(s, scaled_accessor<conjugated_accessor<plain>, complex>{f, conjugated})),
+                  0, 0) == f * std::conj(x[0]));
 }
 
 TEST_CASE("a product of mdspan-shaped operands") {

@@ -147,7 +147,7 @@ TEST_CASE("columns that interleave and share no element do not overlap") {
 TEST_CASE("whether two views with the same strides overlap is found out exactly, whatever the strides") {
     // Also where lines interleave.
     int buffer[200];
-    int wrong = 0, seen = 0;
+    int wrong = 0, shared_count = 0;
     for (sg::index_t rs = 1; rs < 8; ++rs)
         for (sg::index_t cs = 1; cs < 8; ++cs)
             for (sg::index_t m = 1; m < 4; ++m)
@@ -161,10 +161,10 @@ TEST_CASE("whether two views with the same strides overlap is found out exactly,
                                 shared |= &v(i / 4, i % 4) == &w(j / n, j % n);
                         wrong += shared != overlap(v, w);
                         wrong += shared != overlap(v, w.transposed());
-                        seen += shared;
+                        shared_count += shared;
                     }
     CHECK(wrong == 0);
-    CHECK(seen > 1000);
+    CHECK(shared_count > 1000);
 }
 
 TEST_CASE("the added matrix is C itself or apart from it") {

@@ -26,7 +26,7 @@ TEST_CASE("a value is made once for each key, by whoever comes first") {
     CHECK(wrong == 0);
 }
 
-TEST_CASE("a failure is told, and not kept") {
+TEST_CASE("a failure is reported, and not kept") {
     sg::build_once<int, int> cache;
     auto const failed =
         cache.get(1, []() -> sg::result<int> { return sg::error(sg::errc::native, "test", "not today"); });

@@ -20,7 +20,7 @@ struct choice {
     int spread = 0;   // bits by which the data need more than `accuracy`; not known for explicit counts
     char const* reason = "";
 
-    report told(bound const& allowed, bool looked) const {
+    report as_report(bound const& allowed, bool looked) const {
         constexpr std::string_view names[] = {"native", "slices", "moduli"};
         report r;
         r.ran = names[scheme], r.reason = reason, r.count = count, r.products = products, r.spread = spread;

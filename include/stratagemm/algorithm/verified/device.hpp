@@ -116,8 +116,8 @@ public:
     bool ok() const { return static_cast<bool>(state_); }
     status take_state() { return std::move(state_); }
 
-    // Whether C is right, as kernels see it; the report is told then. If not, it may be right all the same.
-    bool is_right(bound const& allowed, verified_options const& options, report& seen) {
+    // Whether kernels find C right; the report then says so. If they do not, C may be right all the same.
+    bool is_right(bound const& allowed, verified_options const& options, report& to) {
         if (!is_finite(magnitude_of(p_.alpha)) || !is_finite(magnitude_of(p_.beta))) return false;
         int const rounds = rounds_of<C>(m_, n_, k_, options);
         double limit = 0, error = 0;
@@ -136,9 +136,9 @@ public:
                 limit = first + round == 0 || of_round < limit ? of_round : limit;
             }
         }
-        seen.products += 1;
-        seen.error = seen.error < error ? error : seen.error;
-        seen.limit = seen.limit < limit ? limit : seen.limit;
+        to.products += 1;
+        to.error = to.error < error ? error : to.error;
+        to.limit = to.limit < limit ? limit : to.limit;
         return true;
     }
 

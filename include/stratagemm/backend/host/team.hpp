@@ -265,9 +265,9 @@ private:
             pthread_cond_broadcast(&done_);
     }
     void wait_for_work() {
-        unsigned const seen = posted_;
+        unsigned const before = posted_;
         pthread_mutex_unlock(&mutex_);
-        auto const is_called = [&] { return __atomic_load_n(&posted_, __ATOMIC_ACQUIRE) != seen; };
+        auto const is_called = [&] { return __atomic_load_n(&posted_, __ATOMIC_ACQUIRE) != before; };
         bool const is_soon = spin(spins, is_called, false) || spin(yields, is_called, true);
         pthread_mutex_lock(&mutex_);
         if (is_soon) return;

@@ -29,7 +29,7 @@ public:
             if (turned_) rest_ = rest.transposed();
     }
 
-    // What the device could not be told: asked before anything is queued.
+    // An error if the kernels cannot take the operands; before anything is queued.
     status check() const {
         if (status s = session_.check_buffers(p_.a.data.buffer, p_.b.data.buffer, p_.c.data.buffer); !s)
             return s;

@@ -28,13 +28,14 @@ public:
     status wait(event const& e) const {
         cl_event const one = e.get();
         if (status s = session_->ready(); !s || !one) return s;
-        return told(clEnqueueBarrierWithWaitList(queue(), 1, &one, nullptr), "clEnqueueBarrierWithWaitList");
+        return status_of(clEnqueueBarrierWithWaitList(queue(), 1, &one, nullptr),
+                         "clEnqueueBarrierWithWaitList");
     }
     // Returns when it has happened.
     status synchronize(event const& e) const {
         cl_event const one = e.get();
         if (status s = session_->ready(); !s || !one) return s;
-        return told(clWaitForEvents(1, &one), "clWaitForEvents");
+        return status_of(clWaitForEvents(1, &one), "clWaitForEvents");
     }
 
     // Host memory that the device reads and writes itself: a buffer that stays mapped. Waits for what was
@@ -76,13 +77,14 @@ public:
         if (status s = session_->keep_order(); !s) return s;
         auto const at = static_cast<std::size_t>(to.address);
         if (x.lines == 1)
-            return told(
+            return status_of(
                 clEnqueueWriteBuffer(queue(), buffer, CL_FALSE, at, x.bytes, from, 0, nullptr, nullptr),
                 "clEnqueueWriteBuffer");
         std::size_t const there[3] = {at, 0, 0}, here[3] = {}, sides[3] = {x.bytes, x.lines, 1};
-        return told(clEnqueueWriteBufferRect(queue(), buffer, CL_FALSE, there, here, sides, x.device_pitch, 0,
-                                             x.host_pitch, 0, from, 0, nullptr, nullptr),
-                    "clEnqueueWriteBufferRect");
+        return status_of(clEnqueueWriteBufferRect(queue(), buffer, CL_FALSE, there, here, sides,
+                                                  x.device_pitch, 0, x.host_pitch, 0, from, 0, nullptr,
+                                                  nullptr),
+                         "clEnqueueWriteBufferRect");
     }
     status fetch(line_copy const& x, device_place from, void* to) const {
         auto const buffer = buffer_of(from);
@@ -90,12 +92,13 @@ public:
         if (status s = session_->keep_order(); !s) return s;
         auto const at = static_cast<std::size_t>(from.address);
         if (x.lines == 1)
-            return told(clEnqueueReadBuffer(queue(), buffer, CL_FALSE, at, x.bytes, to, 0, nullptr, nullptr),
-                        "clEnqueueReadBuffer");
+            return status_of(
+                clEnqueueReadBuffer(queue(), buffer, CL_FALSE, at, x.bytes, to, 0, nullptr, nullptr),
+                "clEnqueueReadBuffer");
         std::size_t const there[3] = {at, 0, 0}, here[3] = {}, sides[3] = {x.bytes, x.lines, 1};
-        return told(clEnqueueReadBufferRect(queue(), buffer, CL_FALSE, there, here, sides, x.device_pitch, 0,
-                                            x.host_pitch, 0, to, 0, nullptr, nullptr),
-                    "clEnqueueReadBufferRect");
+        return status_of(clEnqueueReadBufferRect(queue(), buffer, CL_FALSE, there, here, sides,
+                                                 x.device_pitch, 0, x.host_pitch, 0, to, 0, nullptr, nullptr),
+                         "clEnqueueReadBufferRect");
     }
 
 protected:
@@ -104,7 +107,7 @@ protected:
 private:
     cl_command_queue queue() const { return session_->queue(); }
     static cl_mem buffer_of(device_place p) { return static_cast<cl_mem>(const_cast<void*>(p.buffer)); }
-    static status told(cl_int code, char const* what) {
+    static status status_of(cl_int code, char const* what) {
         if (code != CL_SUCCESS) return opencl_error(code, what);
         return {};
     }
