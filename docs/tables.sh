@@ -115,7 +115,8 @@ sweeps() {
     done
 }
 
-# emulation FILE MACHINE: over the native product and over the best other library. Of runs of a product the last counts.
+# emulation FILE MACHINE: over the native product and over the best other library.
+# If a product was run several times, the last counts.
 emulation() {
     awk -v machine="$2" '
         /^complex / { type = "" }

@@ -7,7 +7,7 @@ using sg::fp8_e4m3;
 using sg::fp8_e5m2;
 using sg::half;
 
-// Of the policies for the host, those over the reference.
+// Policies over the reference: the host does not take fp8.
 TEST_CASE("fp8_e4m3 to float: shapes and layouts", "[quick][fp8]") {
     shapes_and_layouts<fp8_e4m3, float>(11);
 }

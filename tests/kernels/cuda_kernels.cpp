@@ -194,7 +194,7 @@ void add_widened(std::vector<kernel>& to, [[maybe_unused]] int capability) {
     to.push_back({"pack-" + types, sg::cuda_source_of<In, In>("pack", sg::cuda_pack_text, none, from), true});
 }
 
-// Of one column and of the most, along k and not.
+// Kernels for one column and for the most columns, along k and not.
 template <class In>
 void add_narrow(std::vector<kernel>& to, int capability) {
     using scalar = sg::accumulator_t<In>;

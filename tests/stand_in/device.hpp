@@ -316,7 +316,7 @@ inline void mbarrier_arrive_expect_tx_shared__cta_b64(char const*, unsigned at, 
 inline void fence_proxy_async_shared__cta(char const*) {}
 inline void fence_mbarrier_init_release_cluster(char const*) {}
 
-// Of some threads of a block.
+// Barriers of some threads of a block.
 static struct {
     int arrived;
     unsigned round;
@@ -422,7 +422,7 @@ struct stand_in_send {
             }
     }
 };
-// Every second box is read immediately, the others when their thread waits for that. So one that is sent before it was
+// Every second box is read immediately, the others when their thread waits for it. So a box that is sent before it was
 // written, or written again before it was read, shows in one of the two.
 static struct {
     stand_in_send list[1024];

@@ -75,7 +75,7 @@ public:
         return arena(std::move(*host), std::move(memory), count);
     }
 
-    // Of each device.
+    // What each device has to hold.
     template <class S>
     footprint workspace(S const& s) const {
         using out_of_core_parts::one_of;

@@ -29,8 +29,9 @@
 
 STRATAGEMM_BEGIN
 
-// Of an ozaki product: `ran` is native, slices or moduli; `count` says how many, `products` of how many int8 matrices, one
-// for scaling included. `spread` is not known for explicit counts. The last product of a batch writes it.
+// What an ozaki product did: `ran` is native, slices or moduli; `count` says how many, `products` of how many int8
+// matrices, one for scaling included. `spread` is not known for explicit counts. The last product of a batch writes
+// it.
 using ozaki_report = report;
 
 enum class ozaki_scaling {
@@ -271,7 +272,7 @@ private:
         return larger(native,
                       own((kept_a ? 0 : bytes_of_lines(r.m)) + (kept_b ? 0 : bytes_of_lines(r.n))) + phase);
     }
-    // That kernels find out for the host, which decides by them.
+    // Facts about the operands that kernels find out, and by which the host decides.
     template <class T>
     static std::size_t bytes_of_facts() {
         if constexpr (on_device)
@@ -342,9 +343,9 @@ private:
 
     // ---- how wrong it can be -----------------------------------------------------------------------------
 
-    // Of explicit counts, relative to k max|A| max|B|, without the rounding of C. `worst` follows from the
-    // rules for the scales; for `expected`, what is cut off an element is taken to be random, and the largest
-    // of many sums of it to be 4.5 times its root mean square.
+    // The bound for explicit counts, relative to k max|A| max|B|, without the rounding of C. `worst` follows from the
+    // rules for the scales. `expected` takes what is cut off an element to be random, and the largest of many sums of
+    // it to be 4.5 times its root mean square.
     bound counted_bound(double k) const {
         double const root = __builtin_sqrt(k);
         bound b;
@@ -426,7 +427,7 @@ private:
 
     // ---- one product -------------------------------------------------------------------------------------
 
-    // Of which an operand may be kept.
+    // One product. An operand may have been kept from an earlier one.
     template <class P>
     using work_on = ozaki_parts::product<ozaki, P>;
     template <class P, class Left = typename work_on<P>::left, class Right = typename work_on<P>::right>

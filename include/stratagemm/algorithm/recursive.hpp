@@ -4,8 +4,8 @@
 // All eight products of each 2 x 2 x 2 split are done, so nothing is saved but traffic: the order of the
 // halves is Morton's, and a block of C meets blocks of A and B that are still near, in every cache there is
 // (Frigo, Leiserson, Prokop, Ramachandran: Cache-oblivious algorithms, 1999). There is no workspace but the
-// base's. Each result is the base's, added up in C over the parts of k; where C is narrower than the sums
-// are kept, k stays whole, so that nothing is rounded twice. So it does where workspace is what is bounded.
+// base's. Each result is the base's, added up in C over the parts of k. k stays whole where C is narrower than the
+// sums, so that nothing is rounded twice, and where workspace is what is bounded.
 #pragma once
 
 #include "../core/layer.hpp"
@@ -119,8 +119,8 @@ private:
 
     // With G = |alpha||A||B| + |beta E| = G1 + G2 over two parts of k, C1 is wrong by x1 G1, and
     // C = A2 B2 + C1 by x2 (G2 + |C1|) more, which |C1| <= (1 + x1) G1 makes at most x1 + x2 + x1 x2 times G.
-    // Expected is a model: the parts are wrong by x1 and x2 of their shares of k, C1 by what adding to it
-    // does each time, and errors that do not conspire add as their squares do.
+    // `expected` is a statistical estimate for typical data: the parts are wrong by x1 and x2 of their shares of k, C1
+    // by what adding to it does each time, and the squares of these errors add up.
     struct errors {
         bound total;      // its `expected` without what additions do to E
         double additions; // what adding all parts of k, one after another, does to a C that was there before

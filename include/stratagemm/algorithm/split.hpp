@@ -1,7 +1,7 @@
 // Split products: float, real or complex, out of bfloat16 products of the policy beneath.
 //
 // Every element is taken apart into three bfloat16, x = h + m + l, without a remainder: 24 bits are three
-// times eight. Of the nine products of parts, 3, 6 or 9 are multiplied and summed in float, small ones first:
+// times eight. 3, 6 or all 9 products of parts are multiplied and summed in float, small ones first:
 //
 //   products   what is multiplied                  what is left out, at most
 //   3          hh + (hm + mh)                      2^-15 |A||B|
@@ -9,7 +9,7 @@
 //   9          and (ml + lm), ll                   nothing
 //
 // Parts p of A lie side by side, parts q of B in reverse order beneath each other, so that the sum over p + q
-// = d is one product. By default as many are taken as `accuracy` asks for. That is about the products: sums
+// = d is one product. By default as many are taken as `accuracy` asks for. `accuracy` is about the products: sums
 // are rounded as the base rounds its sums of float, of which the largest are kept short; error_bound() counts
 // that in.
 //
@@ -35,8 +35,8 @@
 
 STRATAGEMM_BEGIN
 
-// Of a split product: `ran` is bfloat16, half or native, `count` the parts of an element, `products` those of matrices of
-// parts, m n k multiply-adds each; 0 of both if native. The last product of a batch writes it.
+// What a split product did: `ran` is bfloat16, half or native, `count` the parts of an element, `products` those of
+// matrices of parts, m n k multiply-adds each; 0 of both if native. The last product of a batch writes it.
 using split_report = report;
 
 struct split_options {
@@ -279,7 +279,7 @@ private:
         return arena::rounded(static_cast<std::size_t>(rows * cols) * sizeof(T));
     }
 
-    // Of one product. Elements are taken apart sixteen at a time.
+    // What one product takes. Elements are taken apart sixteen at a time.
     template <class S>
     double seconds_in_parts(S const& s) const {
         constexpr index_t both = complex_like<typename S::c_type> ? 2 : 1;
@@ -418,7 +418,7 @@ private:
                      memory);
     }
 
-    // The same on the tile unit: all products at once.
+    // The same on the tile unit, in one pass for all products.
     template <class P>
     status fused(P const& p, bool turned, arena& memory, report& ran) const {
         auto const by = on_host();
@@ -579,8 +579,8 @@ private:
         x.shift = above > 0 ? -above : below > 0 ? below : 0;
     }
 
-    // So that the largest element is below 2^15, and the least one not below 2^-14, from where half has all its bits; or
-    // false.
+    // Finds a shift that makes the largest element less than 2^15 and the least one at least 2^-14, from where half
+    // has all its bits. False if there is none.
     static bool shift_for_half(measured& x) {
         using split_parts::exponent_of;
         if (x.most == 0 || !is_finite(x.most) || exponent_of(x.most) - exponent_of(x.least) > 28)
@@ -608,7 +608,7 @@ private:
 
     // ---- on warpgroups ------------------------------------------------------------------------------------
 
-    // All products at once.
+    // One kernel for all products.
     template <class P>
     status by_warpgroups(P const& p, arena& memory, report& ran) const {
         measured a{p.a}, b{transposed(p.b)};

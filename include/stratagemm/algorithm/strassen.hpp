@@ -194,8 +194,9 @@ private:
                 at_most = on_device ? seconds : seconds * worth_dividing, best = i;
         return best;
     }
-    // Of the base's estimate, which is rough; on the host, for each further level, of what fewer levels take. Threads
-    // share the memory that additions wait for there: a level that barely pays on one thread loses on two.
+    // A level is taken if it needs less than this share of the base's estimate, which is rough; on the host, each
+    // further level less than this share of what fewer levels take. Threads share the memory that additions wait for
+    // there: a level that barely pays on one thread loses on two.
     static constexpr double worth_dividing = 0.97;
     static constexpr int most_automatic = 3;
 
@@ -547,7 +548,7 @@ private:
         if (f.accumulates) below = larger(below, workspace_of_divided(part_of(s, true), levels - 1));
         return own + below;
     }
-    // Of all products of so many levels; h is the shape of one.
+    // What all products of so many levels take together; h is the shape of one.
     template <class S>
     footprint workspace_together(S h, int levels) const {
         h.count = parts_of(table().products, levels);

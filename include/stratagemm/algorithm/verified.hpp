@@ -5,10 +5,10 @@
 //
 // After the base has computed C = alpha A B + beta E, row and column checksums compare it with its operands:
 // C x with alpha A (B x) + beta E x, and y^T C with alpha (y^T A) B + beta y^T E, for vectors x and y of
-// random signs. That takes four passes over the operands, and no product. The rows and the columns that are
+// random signs. This takes four passes over the operands, and no product. The rows and the columns that are
 // off by most, relative to |A||B|, cross in the elements that may be wrong. These are computed again in wider
-// arithmetic and compared with the base's own worst error bound. So no correct product is refused, whatever
-// the data: an element is wrong only if it is beyond the bound. An element that is wrong is replaced by what
+// arithmetic and compared with the base's own worst error bound. An element is wrong only if it is beyond
+// the bound, so no correct product is refused, whatever the data. An element that is wrong is replaced by what
 // was computed again. If more than 8 are wrong, the whole product is done once more; if it is wrong then,
 // too, the call fails with errc::verification, and C is not to be used.
 //
@@ -22,8 +22,8 @@
 //
 // Sums of int8 products are exact modulo 2^32, and so are their checksums (Freivalds): a row or column with
 // one wrong element is always found. Any other wrong C is missed with a probability of at most 4^(1 -
-// rounds). That is reached only where all differences are multiples of 2^31; where one is odd, it is less
-// than 2^-62.
+// rounds). This probability is reached only where all differences are multiples of 2^31; where one is odd,
+// it is less than 2^-62.
 //
 // Rows of A, columns of B and rows of E with Inf or NaN, and rows of C with elements that overflow, are not checked;
 // the report counts these rows and columns. If an element is off and near overflow, its error is not known, and `limit`

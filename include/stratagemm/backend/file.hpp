@@ -391,7 +391,7 @@ struct npy_header {
     }
     [[noreturn]] void refuse(std::string const& what) const { raise(file_error(path, what.c_str(), 0)); }
 };
-// Of the elements of a .npy file, for a program that takes several: "<f4", "<f8", ...
+// The type of the elements of a .npy file, for a program that takes several types: "<f4", "<f8", ...
 inline std::string npy_type(std::string path) {
     return npy_header(matrix_file(std::move(path), false, false)).type;
 }

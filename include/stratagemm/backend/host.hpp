@@ -38,8 +38,8 @@ struct host {
     using arena = host_arena;
     static constexpr bool is_backend = true;
 
-    // Of two types, which one holds all numbers of the other, the product is that of the wider type. C in its accumulator,
-    // or, if it has 16 bits, in it.
+    // A and B may have two types if one holds all numbers of the other; their product is that of the wider type. C has
+    // the accumulator of the wider type, or the wider type itself if that has 16 bits.
     template <class P>
     static constexpr verdict accepts = [] {
         using W = typename P::wide_type;
@@ -226,7 +226,7 @@ struct host {
         }
     }
 
-    // Of a group, products below smallest_shared are shared out among threads, if there are enough of them.
+    // Products of a group that are below smallest_shared are shared out among threads, if there are enough of them.
     template <class Problem>
     footprint group_workspace(group<Problem> const& all) const {
         small_products<Problem> const small(*this, all);

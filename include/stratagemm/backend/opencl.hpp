@@ -67,8 +67,9 @@ public:
     status ready() const { return session_->ready(); }
     status synchronize() const { return session_->synchronize(); }
 
-    // Of two types, which one holds all numbers of the other, the product is that of the wider type. C in its accumulator,
-    // or, if it has 16 bits, in it. Epilogues that have a device source.
+    // A and B may have two types if one holds all numbers of the other; their product is that of the wider type. C has
+    // the accumulator of the wider type, or the wider type itself if that has 16 bits. An epilogue has a device
+    // source.
     template <class P>
     static constexpr verdict accepts =
         types_if(have_wider<typename P::a_type, typename P::b_type>&& element<typename P::wide_type> &&
@@ -198,7 +199,7 @@ public:
     }
 
 private:
-    // Of few rows and more columns the transpose is computed.
+    // A C of few rows and more columns is computed as its transpose.
     template <class S>
     static bool is_low(S const& s) {
         return s.m <= opencl_narrow && s.m < s.n;

@@ -30,7 +30,7 @@ double roofline(S const& s, double rate, double bandwidth, double launch) {
                  traffic = operand_bytes(s) / bandwidth;
     return (work > traffic ? work : traffic) + launch;
 }
-// The shape that a layer asks its base's estimate about to choose by: of one thread, however operands lie. So the choice,
+// The shape that a layer asks its base's estimate about to choose by: one thread, however operands lie. So the choice,
 // and with it the bits of a result, is the same for any number of threads, and what was planned is what runs.
 template <class S>
 S to_choose_by(S s) {

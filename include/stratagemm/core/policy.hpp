@@ -48,7 +48,7 @@ constexpr double all_hold(double confidence, double count) {
     return x > 0 ? x : 0;
 }
 
-// Of sums of `length` products, each added to the last in the accumulator and rounded once to C.
+// The bound of sums of `length` products that are added one after another in the accumulator and rounded once to C.
 template <class S>
 bound chain_bound(index_t length) {
     using Sum = accumulator_t<typename S::wide_type>;

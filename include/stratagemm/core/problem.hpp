@@ -291,7 +291,7 @@ constexpr bool is_refused =
     !(refused_product<A, B, E, C, Epilogue>::writable && refused_product<A, B, E, C, Epilogue>::one_space &&
       refused_product<A, B, E, C, Epilogue>::adds_own_type &&
       refused_product<A, B, E, C, Epilogue>::is_epilogue);
-// Of what as_view() gives.
+// The problem of a product of operands as as_view() gives them.
 template <class A, class B, class E, class C, class Epilogue>
 using product_type =
     std::conditional_t<is_refused<A, B, E, C, Epilogue>, refused_product<A, B, E, C, Epilogue>,
@@ -345,7 +345,7 @@ product_type<A, B, E, C, Epilogue> make_product(S alpha, A const& a, B const& b,
     }
 }
 
-// Of matrices.
+// The problem of a product of matrices.
 template <class A, class B, class E, class C, class Epilogue>
 using product_of = product_type<view_of<A>, view_of<B>, view_of<E>, view_of<C>, Epilogue>;
 
@@ -549,8 +549,8 @@ struct outline {
     bool is_spread, has_beta, epilogue_fits;
 };
 
-// Whether two views share bytes. Exact when both have the same two strides, neither negative; otherwise overlapping bytes
-// count as shared. Of a batch, bytes alone are compared.
+// Whether two views share bytes. Exact when both have the same two strides, neither negative; otherwise, and in
+// a batch, overlapping bytes count as shared.
 [[gnu::cold, gnu::noinline]] inline bool views_overlap(placed_view const& v, placed_view const& w,
                                                        bool is_batch) {
     extent const &ev = v.bytes, &ew = w.bytes;
@@ -722,7 +722,7 @@ extents extents_of(Problem const& p) {
             extent_of(p.c, p.count, p.c_step)};
 }
 
-// Of matrices. `x` is extents_of(p).
+// Checks a product of matrices. `x` is extents_of(p).
 template <class Problem>
 [[gnu::cold, gnu::noinline]] status validate_closely(Problem const& p, extents const& x) {
     bool const fits = epilogue_fits(p.epilogue, p.c.rows, p.c.cols);
@@ -742,7 +742,7 @@ template <class Problem>
                   fits});
 }
 
-// Of operands that are not views.
+// Checks a product of operands that are not views.
 template <class Problem>
 status validate_operands(Problem const& p) {
     bool const reads_ab = p.alpha != typename Problem::scalar(0),

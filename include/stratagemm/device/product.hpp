@@ -9,7 +9,7 @@ STRATAGEMM_BEGIN
 // Sides, and groups of a launch, are int in kernels.
 inline constexpr std::ptrdiff_t device_longest = 0x7fffffff;
 
-// Of an oriented product, with C's columns along memory.
+// The sides of an oriented product: the rows of its C are contiguous.
 struct device_sides {
     std::ptrdiff_t m, n, k, count;
     friend bool operator==(device_sides const&, device_sides const&) = default;

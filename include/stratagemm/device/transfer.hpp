@@ -17,8 +17,8 @@
 
 STRATAGEMM_BEGIN
 
-// Host memory that a device reads and writes itself, given back with the last copy of this. That must not
-// happen before the copies that use the memory are done.
+// Host memory that a device reads and writes itself, given back with the last copy of this object. The last one
+// has to live until the copies that use the memory are done.
 class pinned_block {
 public:
     pinned_block() = default;
@@ -56,7 +56,8 @@ bool has_lines(V const& v, bool by_rows) {
     return (length == 1 || unit == 1) && (lines == 1 || pitch >= length);
 }
 
-// Of two matrices of one shape, not empty. None if they lie in different orders, or do not consist of lines.
+// How two matrices of one shape, not empty, are copied by lines. None if they lie in different orders, or do not
+// consist of lines.
 template <class Host, class Device>
 std::optional<line_copy> lines_between(Host const& host, Device const& device) {
     bool const by_rows = has_lines(host, true) && has_lines(device, true);

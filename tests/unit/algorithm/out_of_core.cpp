@@ -42,7 +42,7 @@ sg::out_of_core<sg::host> with(index_t bytes, std::string journal = {},
         {.host_bytes = bytes, .journal = std::move(journal), .progress = std::move(progress)}};
 }
 
-// Of a child.
+// Ends a child process.
 [[noreturn]] void end(sg::status const& s) {
     if (!s) std::fprintf(stderr, "%s\n", s.error().what());
     ::_exit(s ? 0 : 1);
@@ -291,7 +291,7 @@ TEST_CASE("blocks that are in a journal are not done again") {
         CHECK(one.continued() == "");
         CHECK(one.first == 2);
     }
-    // So does a text that was cut off.
+    // A text that was cut off counts for nothing, too.
     for (std::size_t size = 0; size < text; size += 29) {
         write(one.path, one.after_three.substr(0, size));
         CHECK(one.continued() == "");

@@ -225,7 +225,7 @@ TEST_CASE("integers come back from their residues, for every count of moduli") {
         int const bits = parts::exponent_of(limit) - 1;
         int wrong = 0;
         for (int x = 0; x < 3000; ++x) {
-            // Of any size, and the largest there may be.
+            // Values of any size, and the largest that there may be.
             double const value =
                 std::trunc(x % 3 == 0 ? limit * (1 - from.unit() * 0x1p-30) * (x % 2 ? 1 : -1)
                                       : from.over_binades(-1, 2 * (bits / 2) - 1));
@@ -298,7 +298,7 @@ TEST_CASE("bounds of explicit counts hold, and are within a hundred of what is s
         }
 }
 
-TEST_CASE("the worst of explicit counts holds where roundings conspire") {
+TEST_CASE("the worst of explicit counts holds where all roundings go one way") {
     for (double const value : {1 / 3.0, std::nextafter(1.0, 0), 0.5 + 0x1p-9, 1.0, 127.5 / 128})
         for (sg::index_t const k : {1, 7, 300}) {
             sg::matrix<double> const a(2, k, [&](sg::index_t i, sg::index_t) { return i ? -value : value; }),

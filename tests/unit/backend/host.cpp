@@ -313,8 +313,8 @@ TEMPLATE_TEST_CASE("products of bfloat16 and int8 in every layout", "", sg::bflo
     if (!support::sanitized && sizeof(TestType) == 2) right(258, 16420, 24);
 }
 
-// Of odd sides, which no vector, tile or strip divides. Where C lies in columns, C^T = B^T A^T of row-major operands
-// may be multiplied instead; where it lies in rows, not. Integers: sums are exact in any order.
+// The sides are odd: no vector, tile or strip divides them. Where C lies in columns, C^T = B^T A^T of row-major
+// operands may be multiplied instead; where it lies in rows, not. Integers: sums are exact in any order.
 TEMPLATE_TEST_CASE("products whose operands are both transposed", "", float, double) {
     support::random_source from(7);
     auto const odd = [&](int most) { return static_cast<sg::index_t>(1 + 2 * from.below((most + 1) / 2)); };
@@ -543,7 +543,7 @@ public:
     }
     fenced(fenced&&) = delete;
     ~fenced() { munmap(begin_, bytes_ + 2 * page_); }
-    // Of so many elements, the first or the last that there is room for.
+    // A place for so many elements, at the beginning or at the end of the room.
     template <class T>
     T* place(sg::index_t count, bool first) const {
         char* const from = begin_ + page_;

@@ -535,7 +535,7 @@ TEST_CASE("what a product is taken to cost") {
     CHECK(clocks(128, 128, 65536, 1024) < 0.1 * clocks(128, 128, 65536));
     CHECK(clocks(2048, 2048, 64, 32) > clocks(2048, 2048, 64));
     CHECK(clocks(127, 128, 2048) > 1.2 * clocks(128, 128, 2048)); // elements are read one by one
-    // Of a short k the stores are most of it, and those of whole lines take less.
+    // With a short k the stores take most of the time, and stores of whole lines take less.
     auto const lines =
         *std::find_if(std::begin(sg::opencl_entries), std::end(sg::opencl_entries),
                       [&](auto const& e) { return e.family == d.family && sg::stores_lines(e.tile); });

@@ -27,7 +27,8 @@ void fill(sg::matrix<float>& c, float x) {
     for (sg::index_t i = 0; i < c.rows(); ++i)
         for (sg::index_t j = 0; j < c.cols(); ++j) c(i, j) = x;
 }
-// Of all sizes, some empty, and some with nothing to sum; large enough in all to be shared out among threads.
+// Products of all sizes, some empty, and some with nothing to sum; large enough together to be shared out among
+// threads.
 std::list<job> jobs() {
     std::list<job> all;
     for (sg::index_t i = 0; i < 40; ++i) all.emplace_back(1 + i * 7 % 50, i * 5 % 33, i * 11 % 47);

@@ -49,7 +49,7 @@ TEMPLATE_TEST_CASE("sampled: sparse times sparse into the pattern of the product
         CHECK(equal(whole, expected));
         sg::gemm(cpu, T(2), sg::conjugated(a.view()), b.view(), T(3), sg::sampled(c), sg::scale(T(2)));
         CHECK(wrong_places(c.view(), twice) == 0);
-        // Of other formats.
+        // Operands in other formats.
         auto d = sg::pattern(cpu, sg::to_coo(cpu, a.view()), sg::to_csc(cpu, b.view()));
         CHECK(d.view().nonzeros == c.view().nonzeros);
         sg::gemm(cpu, sg::to_coo(cpu, sg::conjugated(a.view())), sg::to_csc(cpu, b.view()), sg::sampled(d));

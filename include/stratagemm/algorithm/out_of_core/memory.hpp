@@ -41,7 +41,7 @@ template <class There>
 struct memory_beyond {
     using space = host_memory;
     using leaf = host_operations;
-    // Of finished blocks: nobody resumes what is in memory.
+    // No list of finished blocks is kept: nobody resumes a product whose operands are in memory.
     struct journal {
         template <class P>
         static status check(out_of_core_options const& options, P const&) {

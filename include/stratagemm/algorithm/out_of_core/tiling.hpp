@@ -114,7 +114,7 @@ public:
         return together(s) > 0 ? tiling{} : tiling_of(one_of(s));
     }
 
-    // Of the products of the base. Sums of P pieces: an error of the first ones is carried along by P - 1
+    // The bound of the base's products. In a sum of P pieces, an error of the first ones is carried along by P - 1
     // additions.
     template <class S>
     bound error_bound(S const& s) const {
@@ -240,8 +240,8 @@ private:
         return Base::arena::rounded(static_cast<std::size_t>(rows * cols) * element);
     }
 
-    // Of a sum of so many pieces: each addition carries the error of what was there along, and rounds once
-    // more.
+    // The bound of a sum of `pieces` products with the bound x: each addition carries along the error of what was
+    // there, and rounds once more.
     template <class S>
     static bound in_pieces(bound x, index_t pieces) {
         if (pieces == 1) return x;
@@ -277,7 +277,7 @@ private:
                     if (cut_k && !adds && k == c.k) s.adds = false, f(s);
                 }
     }
-    // Of blocks; the base's workspace is `own`.
+    // What the slots of blocks take, and the base's workspace, `own`.
     template <class S>
     static footprint need(tiling const& c, footprint own) {
         space::share(own) +=
@@ -287,8 +287,8 @@ private:
         return own;
     }
 
-    // Of a product among others. On the host each packs its operands anew, beside threads that read and
-    // write.
+    // What one block's product takes among others. On the host each product packs its operands anew, while threads
+    // read and write files.
     template <class S>
     double seconds_of(S const& block) const {
         return base_.estimate(block) + (from_files<Base> ? operand_bytes(block) / 10e9 : 10e-6);

@@ -232,8 +232,8 @@ KERNEL(ITEMS) measure(LINES(x), index length, double room, BUFFER(double, table)
 }
 )";
 
-// Of all lines of a side, which has a group: whether any is not finite, the largest exponent, the least and the
-// largest shift, the largest spread.
+// Reduces what is known of the lines of a side, by one group: whether any is not finite, the largest exponent, the
+// least and the largest shift, the largest spread.
 inline constexpr char device_look_text[] = R"(
 #define FACTS 5
 KERNEL(ITEMS) look(BUFFER(double const, left), BUFFER(int const, left_shift), index rows,

@@ -293,7 +293,7 @@ public:
     }
 
 private:
-    // Of 20 bits, for integers below room(count).
+    // How many pieces of 20 bits hold integers below room(count).
     static int split_pieces(int count) { return (exponent_of(room(count)) - 1) / 20 + 1; }
     static void add(Text& list, Text const& x) { list += (list.empty() ? "" : ", ") + x; }
     static Text define(char const* name, Text const& value) {

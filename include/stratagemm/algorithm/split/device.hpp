@@ -159,7 +159,7 @@ public:
     struct range {
         float most = 0, least = infinite<float>();
     };
-    // Of A and B; `table` is for both. Waits for the device.
+    // Measures A and B; `table` is for both. Waits for the device.
     status measure(view<float const, Space> const& a, view<float const, Space> const& b, handle<float> table,
                    range& of_a, range& of_b) const {
         index_t const count_a = groups_for(by_lines(a, a)) * measures,

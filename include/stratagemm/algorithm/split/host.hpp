@@ -3,7 +3,7 @@
 //
 // Each operand is read once, and its parts are written straight into tiles. For 256 of k, the products of
 // parts follow each other into the same four accumulators, small ones first; the sum is added to C in float,
-// between the steps of the next block. So no chain of the largest terms is longer. That addition is what
+// between the steps of the next block. So no chain of the largest terms is longer. This addition is what
 // bounds the speed of few products: 128 of k at a time were slower, though three parts of so much of B fit
 // the first-level cache; 512 were much the same.
 #pragma once

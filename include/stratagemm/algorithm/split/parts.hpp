@@ -9,7 +9,7 @@ namespace split_parts {
 
 // ---- taking apart ----------------------------------------------------------------------------------------
 
-// So many at a time, because an element by itself costs as much as its share of a product.
+// Sixteen elements at a time: to take one apart by itself costs as much as its share of a product.
 struct sixteen {
     static constexpr index_t count = 16;
     bfloat16 at[count];

@@ -236,7 +236,7 @@ struct parts_for_warpgroups {
     }
 };
 
-// Of an operand with so many lines, however it lies.
+// What the parts of an operand with so many lines take, however it lies.
 template <class Arena>
 std::size_t bytes_for_warpgroups(index_t lines, index_t k, int parts) {
     index_t const depth = depth_for_warpgroups(k), along = lines * line_for_warpgroups(depth * parts),

@@ -86,7 +86,7 @@ public:
     }
 
 private:
-    // Of the blocks of A, or of B.
+    // The kernel that forms the sums of blocks of A, or of B.
     Text of_operand(bool of_a, bool transposed) const {
         int const rows = of_a ? table_.m : table_.k, cols = of_a ? table_.k : table_.n;
         int const down = power(rows, levels_), right = power(cols, levels_);

@@ -125,8 +125,9 @@ struct lines_off {
         double const by = in_bounds(first);
         return by > static_cast<double>(length) || (lines > 2 * most && first > 12 * mean && by > 0.5);
     }
-    // An error that is less may be hidden by those of its line, or be lost in the rounding of its sum. That its line has
-    // no larger rounding errors than the line that is off by most is assumed. If all lines are suspects, none is hidden.
+    // An error that is less may be hidden by those of its line, or be lost in the rounding of its sum. It is
+    // assumed that its line has no larger rounding errors than the line that is off by most. If all lines are
+    // suspects, no error is hidden.
     double limit() const { return lines <= most || worst == 0 ? 0 : in_bounds(first + last + rounding); }
 };
 
@@ -453,7 +454,7 @@ private:
         return found;
     }
 
-    // Of an element that may be wrong. Nothing is known of one that is too large to tell.
+    // Whether an element that may be wrong is. Nothing is known of one that is too large to tell.
     bool is_wrong(index_t i, index_t j, view<T const> const& row, view<T const> const& col) {
         finding const found = judge(i, j, row, col);
         if (found == finding::unknown) let_pass_ = std::numeric_limits<double>::infinity();

@@ -378,7 +378,7 @@ private:
                          number(of_s < of_c ? of_s : of_c), there_.suspects, found);
         }
     }
-    // Of rows (side 0) or columns.
+    // Which rows (side 0) or columns are off.
     lines_off lines_of(int side, bound const& allowed) const {
         lines_off off;
         off.lines = side ? n_ : m_, off.length = side ? m_ : n_, off.worst = allowed.worst;

@@ -20,7 +20,7 @@ struct host_counts {
         for (int i = 0; i < static_cast<int>(host_cost::kinds); ++i) cycles += of[i] * host_costs[i][column];
         return cycles / host_clock_of(isa);
     }
-    // Of the table: instruction sets but AMX, and AVX-512 that multiplies 64 bytes in two halves.
+    // The column of the table. AMX has none of its own; AVX-512 that multiplies 64 bytes in two halves has one.
     static int column_of(host_isa isa) {
         return isa < host_isa::avx512                            ? static_cast<int>(isa)
                : isa == host_isa::avx512 && cpu_halves_vectors() ? 3
@@ -146,7 +146,8 @@ private:
         else
             counts[moved] += host_part::times(rows, cols, p.size);
     }
-    // Of packets, A is turned if it lies across k, and B if it lies along k; what lies across is joined before.
+    // A is turned if it lies across k, and B if it lies along k. An operand that lies across k is joined into packets
+    // before.
     void pack_packets(host_part const& p, bool a, bool b) {
         if (a && p.a_across && p.m * p.packets <= 2)
             counts[element] += times(p.m, p.k);
@@ -163,7 +164,7 @@ private:
     // The tiles of a generated kernel; where none is generated, eight sums at a time. The short operand is turned if it
     // does not lie along k.
     void count_dots(host_part const& p) {
-        // Of int8, a row more.
+        // int8 has one row more.
         index_t const m = p.packets == 2 && p.m <= p.n ? p.m + 1 : p.m,
                       n = p.packets == 2 && p.m > p.n ? p.n + 1 : p.n;
         double const k = static_cast<double>(divide_up(p.k * p.size, tiles_.vector));
@@ -316,7 +317,7 @@ inline host_part share_of(host_part p, host_registers const& tiles, int team) {
     return p;
 }
 
-// Of the thread that does most, by at most so many threads.
+// What the thread that does most has to do, if there are at most so many threads.
 template <class S>
 host_counts counts_of(S const& s, int column, int threads) {
     host_registers tiles = tiles_of_column[column];

@@ -22,7 +22,8 @@ STRATAGEMM_OP auto halves_sum(vec<T> v) {
         return low + high;
     }
 }
-// A vector, widened if it is of another type; and part of one. Of elements for which there are no masks, through a buffer.
+// A vector, widened if it is of another type; and part of one. Elements for which there are no masks go through a
+// buffer.
 template <class T, class From>
 STRATAGEMM_OP vec<T> load_whole(From const* p) {
     if constexpr (std::is_same_v<T, From>)

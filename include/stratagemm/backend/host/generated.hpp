@@ -95,7 +95,8 @@ struct [[gnu::visibility("hidden")]] generated_kernels {
     }
 
 private:
-    // Of a small product; large ones gain more from each call. 0: none is generated.
+    // How many calls of a small product come before its kernel is generated; large ones gain more from each call. 0:
+    // no kernel is generated.
     [[gnu::cold]] static unsigned calls_before() {
         char const* const asked = std::getenv("STRATAGEMM_GENERATED");
         bool const runs = current_isa().available && current_isa().isa >= host_isa::avx2;
@@ -108,7 +109,7 @@ private:
     }
     [[gnu::cold]] void generate(generated_shape const& s, unsigned place);
 };
-// Of this library alone, as its tables are.
+// Hidden: each library has kernels of its own, as it has tables.
 [[gnu::visibility("hidden")]] inline generated_kernels generated;
 
 inline void generated_kernels::generate(generated_shape const& s, unsigned place) {

@@ -19,8 +19,8 @@ STRATAGEMM_BEGIN
 #endif
 
 #if defined(__x86_64__)
-// Of functions that AVX-512 runs, with tiles and other extensions or without: what these add is in assembly. One for
-// all, since GCC keeps some hundred KiB for every set of options that it meets.
+// The target of functions for AVX-512, with tiles and other extensions or without: the instructions of these are
+// written in assembly. All have one target, since GCC keeps some hundred KiB for every set of options that it meets.
 #    define STRATAGEMM_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")))
 #endif
 

@@ -21,8 +21,8 @@ struct pair16 {
 };
 
 // Elements that lie side by side along k. One instruction, where the machine has it, multiplies two packets and adds the
-// products. Of int8, that instruction takes the elements of A as unsigned: packing adds 128 to each of them, and sums
-// begin with what the product then has too much, negated. Elements of 16 bits are kept as integers, since those of a
+// products. For int8, it takes elements of A as unsigned: packing adds 128 to each of them, and sums begin with
+// what the product then has too much, negated. Elements of 16 bits are kept as integers, since those of a
 // buffer of bfloat16 would first be set to zero.
 template <class T>
 struct [[gnu::may_alias]] packet_of {
@@ -517,7 +517,7 @@ struct kernel_table {
     void (*convert_rows)(T*, index_t, From const*, index_t, index_t,
                          index_t) = nullptr; // where From is not T
     void (*turn)(T*, index_t, T const*, index_t, index_t, index_t) = nullptr;
-    // Of packets: from rows of elements along k, and from rows that lie across k.
+    // Make packets from rows of elements along k, and from rows that lie across k.
     void (*copy_packets)(T*, index_t, dotted<T> const*, index_t, index_t, index_t, std::int32_t) = nullptr;
     void (*join_packets)(T*, index_t, dotted<T> const*, index_t, index_t, index_t, std::int32_t) = nullptr;
     // Where a function is missing, the blocked product does it. The B of these two has elements From.

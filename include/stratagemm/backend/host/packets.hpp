@@ -132,7 +132,7 @@ private:
 };
 
 // Whether elements of C may be dot products of bfloat16 or int8: both operands lie along k, or the long one of a C
-// with few rows or columns, whose other operand is copied. Of int8 one is copied always.
+// with few rows or columns, whose other operand is copied. With int8 one is copied always.
 inline bool packets_may_be_dots(index_t size, index_t m, index_t n, bool a_along_k, bool b_along_k) {
     index_t const few = few_dots(4);
     if (a_along_k && b_along_k) return size == 2 || smaller(m, n) <= few;

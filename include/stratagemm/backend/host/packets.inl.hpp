@@ -42,7 +42,7 @@ STRATAGEMM_TARGET void copy_packets(T* to, index_t to_row, dotted<T> const* from
 template <class T>
 STRATAGEMM_OP void join_rows(T* to, dotted<T> const* from, index_t from_row, index_t cols, index_t left,
                              std::int32_t flipped) {
-    // Which elements of the two vectors below make the packets. Of bytes, four columns of each row.
+    // Which elements of the two vectors below make the packets: with bytes, four columns of each row.
     words const count{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     constexpr bool pairs = sizeof(dotted<T>) == 2;
     words low = pairs ? count * 0x10001 + (32 << 16) : count / 4 + count % 4 * 8,

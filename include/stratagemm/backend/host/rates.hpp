@@ -1,7 +1,7 @@
 // The rates that estimate() of the host counts with where the tile unit of AMX multiplies: constants, and a stored
 // measurement, which only tune() (host/tuning.hpp) writes. No product measures anything.
 //
-// The constants are what one thread was seen to reach in a fast clock. That is no promise for tiles: there are
+// The constants are what one thread was seen to reach in a fast clock. Tiles do not always reach it: there are
 // processors and virtual machines where, for seconds to minutes at a time, the tile unit runs at a quarter of its rate
 // and vectors at three quarters of theirs. Against vectors the unit is then at a third of its rate here, and that third
 // is what the unit counts for until it is measured: a layer that leaves the vectors for the tiles by such an estimate

@@ -144,8 +144,8 @@ template <class T>
     }
     auto const kernel = only_kernel(g, b_col);
     auto const& table = real_packing<T, T>::kernels();
-    // Of batches of squares of four, two rows fill a vector of the compiled kernel, which reads pointers and steps only,
-    // as generated ones do. These have one row in a vector.
+    // Batches of 4 x 4 matrices stay with the compiled kernel, which fills a vector with two rows and reads pointers
+    // and steps only, as generated kernels do. Generated kernels have one row in a vector.
     bool const own_e = g.beta == T(0) || g.e_step == g.c_step,
                quads = g.count > 1 && table.quads && kernel == table.quads;
     own = quads ? kernel : own_e && b_col == 1 ? generated_next(g) : nullptr;

@@ -257,7 +257,7 @@ struct packed {
         index_t const first = (step - begin) / tile_sizes<T>::chunk * tile_sizes<T>::chunk;
         return data + (first * blocks + block * depth(step) + (step - begin - first)) * tile_sizes<T>::pair;
     }
-    // Of the chunk that has this step.
+    // Steps of the chunk that has this step.
     index_t depth(index_t step) const {
         index_t const first = (step - begin) / tile_sizes<T>::chunk * tile_sizes<T>::chunk;
         return smaller(tile_sizes<T>::chunk, steps - begin - first);

@@ -25,7 +25,7 @@ inline bool is_guarded(opencl_choice const& x, opencl_sides const& s) {
     return s.m < x.tile.tile_m() || s.n < x.tile.tile_n() || (rest > 0 && rest < x.tile.depth);
 }
 
-// Whether neighbouring work-items store whole lines of C, one element each, where vectors are not to be had.
+// Whether neighbouring work-items store whole lines of C, one element each, where they cannot store vectors.
 inline bool stores_lines(opencl_tile const& t) { return t.threads_n % 32 == 0; }
 
 // What a product takes, in clocks: that of the busiest compute unit. A unit runs some groups at a time and reaches its
@@ -133,7 +133,7 @@ inline opencl_choice choose_narrow(opencl_device const& d, char sums, std::size_
     auto const up = [](std::ptrdiff_t n, std::ptrdiff_t by) { return (n + by - 1) / by; };
     auto const rows = [&] { return along_k ? t.micro_m : t.a_width; }; // of a work-item
     auto const groups = [&] { return up(s.m, std::ptrdiff_t{t.threads_m} * rows()) * s.count; };
-    // So many groups, unless parts have fewer terms than `least`.
+    // Cuts k into parts for `wanted` groups, unless parts then have fewer terms than `least`.
     auto const divide = [&](std::ptrdiff_t wanted, std::ptrdiff_t least) {
         std::ptrdiff_t parts = s.count == 1 ? wanted / groups() : 1;
         if (parts > s.k / least) parts = s.k / least;

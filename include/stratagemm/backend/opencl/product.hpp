@@ -111,7 +111,7 @@ private:
         form.aligned = a_aligned && b_aligned;
         form.wide = wide(tile.lanes_n, choice.part > 0);
         if (!form.wide && stores_lines(tile)) tile.lanes_n = 1;
-        // Of a short k the stores are most of it, and a CPU's memory takes rows one after the other best.
+        // With a short k the stores take most of the time, and a CPU stores rows fastest one after the other.
         if (form.once && session_.device().family == opencl_family::cpu) tile.swizzle = 1;
         if (!loads_elements_if_unaligned(session_.device().family)) return tile;
         // There each element of such a vector would be a load of its own, and none of them next to its
@@ -140,7 +140,7 @@ private:
     }
 
     // How C and E are taken: 1 by aligned vectors of `lanes` columns, 2 by vectors that begin anywhere (a CPU has loads
-    // and stores for those), 0 element by element. Of workspace only the row length matters.
+    // and stores for those), 0 element by element. For workspace only the row length matters.
     short wide(short lanes, bool partial) const {
         if (lanes == 1 || complex_like<Out> || !std::is_same_v<accumulator_t<In>, Out>) return 0;
         bool in_lines = true, aligned = p_.c.cols % lanes == 0;
@@ -176,7 +176,7 @@ private:
         if constexpr (of_two_types) own.types[2] = type_letter<A>(), own.types[3] = type_letter<B>();
         return own;
     }
-    // Of an operand that is widened.
+    // Defines the type in memory of an operand that is widened.
     template <class T>
     static std::string stored_as(char const* name) {
         if constexpr (std::is_same_v<T, In>)
@@ -240,8 +240,8 @@ private:
         char const* kernel;
         char const* text;
     };
-    // So many groups for each product of the batch, or for each part of k. Sums of parts are summed in the order of
-    // the parts always, so that the result is always the same.
+    // Runs `groups` groups for each product of the batch, or for each part of k. The sums of parts are always summed
+    // in the order of the parts, so that the result is always the same.
     status run_groups(opencl_operation operation, named_text source, opencl_tile const& tile,
                       opencl_form const& form, std::size_t groups, index_t part, opencl_arena& memory) const {
         opencl_epilogue<Scalar> const none{identity{}};

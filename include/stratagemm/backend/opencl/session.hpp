@@ -267,7 +267,7 @@ private:
         return code == CL_SUCCESS && loaded == CL_SUCCESS ? std::move(program) : opencl_program();
     }
 
-    // Of a program for several devices, as a caller's context may have, the part for this one.
+    // The binary for this device. A caller's context may have several, and a program then one binary for each.
     std::string binary_of(cl_program program) const {
         cl_uint count = 0;
         (void)clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(count), &count, nullptr);

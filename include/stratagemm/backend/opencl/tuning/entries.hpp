@@ -113,8 +113,8 @@ struct opencl_costs {
     float fetch = 0; // bytes of A, B and C that a unit moves in a clock
     float meet = 0;  // sums that a unit adds to those of another slice in a clock
 };
-// Of NVIDIA the first two measured on an H200, the others fitted to 19 tiles at 340 shapes on an H100: half of the times
-// were within 15% then. Of AMD from the bandwidth of an RX 590 and what a launch is said to take there; of PoCL
+// NVIDIA: the first two were measured on an H200, the others fitted to 19 tiles at 340 shapes on an H100; half of the
+// times were within 15% then. AMD: from the bandwidth of an RX 590 and what a launch is said to take there. PoCL:
 // estimated.
 constexpr opencl_costs costs_of(opencl_family f) {
     switch (f) {
