@@ -506,9 +506,9 @@ struct residue_blocks {
 
 // The residues of a macro-block of C, modulus after modulus, `plane` bytes apart. Each block of 32 x 32 sums is reduced
 // to residues while the next one is computed.
-STRATAGEMM_RESIDUES inline void multiply_blocks(residue_blocks const& of_a, residue_blocks const& of_b,
-                                                modulus const* moduli, int count, std::int8_t* residues,
-                                                index_t plane, std::int32_t* sums) {
+STRATAGEMM_RESIDUES_OP void multiply_blocks(residue_blocks const& of_a, residue_blocks const& of_b,
+                                            modulus const* moduli, int count, std::int8_t* residues,
+                                            index_t plane, std::int32_t* sums) {
     using element = std::int8_t;
     constexpr index_t chunk = tile_sizes<element>::chunk;
     index_t const steps = of_a.packed.first.steps, top = of_a.first, high = of_a.count, first = of_b.first,
