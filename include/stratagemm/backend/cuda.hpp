@@ -391,7 +391,7 @@ private:
         if (!fits(choice)) choice = choice_with<In>(sides, tile, any_layout);
         if (!fits(choice))
             return failure(errc::memory,
-                           "cuda: the workspace was sized for another tile; ask for its size again");
+                           "cuda: tuning changed the tile: call reserve() again");
         return product.run(choice, memory);
     }
 
