@@ -390,8 +390,7 @@ private:
         if (!fits(choice)) choice = choice_for<In>(sides, any_layout);
         if (!fits(choice)) choice = choice_with<In>(sides, tile, any_layout);
         if (!fits(choice))
-            return failure(errc::memory,
-                           "cuda: tuning changed the tile: call reserve() again");
+            return failure(errc::memory, "cuda: tuning changed the tile: call reserve() again");
         return product.run(choice, memory);
     }
 

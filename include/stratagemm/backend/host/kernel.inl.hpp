@@ -26,7 +26,7 @@ inline constexpr int short_rows = 4;
 
 // A's part of a tile: `height` rows, and the rows of the next tile, or null.
 template <class T>
-struct a_tile {
+struct a_panel {
     T const *rows, *next;
     int height;
 };
@@ -36,7 +36,7 @@ struct a_tile {
 // the rest are skipped. The rows I... are spelled out by the compiler, not unrolled by it, so that the accumulators are
 // registers whatever it makes of loops.
 template <class T, int NV, bool Plain, bool Parts, int... I>
-STRATAGEMM_OP void tile_body(block_args<T> const& g, a_tile<T> const& of_a, T const* b,
+STRATAGEMM_OP void tile_body(block_args<T> const& g, a_panel<T> const& of_a, T const* b,
                              accumulated<T> const* e, accumulated<T>* c, index_t c_row,
                              part const (&parts)[NV], std::integer_sequence<int, I...>) {
     using Acc = accumulated<T>;
