@@ -149,6 +149,16 @@ constexpr X apply_epilogue(F const& f, X x, index_t i, index_t j) {
     else
         return static_cast<X>(f(x));
 }
+// An epilogue of C as one of the transposed of C.
+template <class F>
+struct turned_epilogue {
+    F of;
+    template <class X>
+    X operator()(X x, index_t i, index_t j) const {
+        return apply_epilogue(of, x, j, i);
+    }
+};
+
 template <class F>
 constexpr bool epilogue_fits(F const& f, index_t m, index_t n) {
     if constexpr (requires { f.fits(m, n); })

@@ -15,6 +15,8 @@
 //   part(i, j, m, n)    a block, unchecked: for algorithms
 //   moved(n)            the same operand n elements further on, in a batch
 //   transposed()
+// If C may be the same view as the other operand, because a product reads that before it writes, it also has
+//   in_place            true
 #pragma once
 
 #include "error.hpp"
@@ -46,6 +48,9 @@ struct host_memory {
         return f.host;
     }
 };
+
+// The space of an operand whose elements are computed and lie in no memory: it may be A or B beside any other operand.
+struct no_memory {};
 
 // Refuses a block that is not within a matrix.
 [[gnu::cold, gnu::noinline]] inline void refuse_block(index_t rows, index_t cols, index_t i, index_t j,

@@ -246,19 +246,32 @@ view<T, Space> with_scale(view<T, Space> const& v, S scale) {
 }
 template <class S, class V>
 S scale_of(V const& v) {
-    if constexpr (is_view<V>::value)
-        return static_cast<S>(v.scale);
-    else if constexpr (is_batch<V>::value)
-        return static_cast<S>(v.first.scale);
-    else
+    if constexpr (is_batch<V>::value)
+        return scale_of<S>(v.first);
+    else if constexpr (!is_view<V>::value)
         return S(1);
+    else if constexpr (complex_like<decltype(v.scale)> && !complex_like<S>)
+        return static_cast<S>(v.scale.real());
+    else
+        return static_cast<S>(v.scale);
+}
+// Whether that is the whole factor: a complex E or C may stand beside a real scalar (computed in types.hpp).
+template <class S, class V>
+bool has_whole_scale(V const& v) {
+    if constexpr (is_batch<V>::value)
+        return has_whole_scale<S>(v.first);
+    else if constexpr (requires { requires complex_like<decltype(v.scale)> && !complex_like<S>; })
+        return v.scale.imag() == real_t<S>(0);
+    else
+        return true;
 }
 // What product() is where it cannot be one. E: the added matrix.
 template <class A, class B, class E, class C, class Epilogue>
 struct refused_product {
     using Space = typename C::space;
-    static constexpr bool one_space = std::is_same_v<typename A::space, Space> &&
-                                      std::is_same_v<typename B::space, Space> &&
+    template <class S>
+    static constexpr bool is_there = std::is_same_v<S, Space> || std::is_same_v<S, no_memory>;
+    static constexpr bool one_space = is_there<typename A::space> && is_there<typename B::space> &&
                                       std::is_same_v<typename E::space, Space>;
     static constexpr bool adds_own_type = std::is_same_v<typename E::value_type, typename C::value_type>;
     static constexpr bool is_epilogue =
@@ -317,7 +330,7 @@ product_type<A, B, E, C, Epilogue> make_product(S alpha, A const& a, B const& b,
         // A result that is no matrix in memory can be added to itself only.
         if constexpr (requires { c.is_same(e); })
             if (!c.is_same(e)) count = adds_another;
-        if (!held) count = factor_is_lost;
+        if (!held || !has_whole_scale<S>(e) || !has_whole_scale<S>(c)) count = factor_is_lost;
         using Added = view<typename C::value_type const, typename C::space>;
         auto const stated = [&](Added const& from, index_t from_step) {
             return Product{alpha,
@@ -499,8 +512,9 @@ struct placed_view {
     void const* buffer; // null for host memory
     index_t address, capacity;
     extent bytes;
-    bool altered; // conjugated or scaled
-    bool used;    // read or written by this product
+    bool altered;     // conjugated or scaled
+    bool used;        // read or written by this product
+    index_t step = 0; // in a batch; kept where C may be the same view
 
     bool is_missing() const { return used && bytes.low != bytes.high && !buffer && address == 0; }
     bool is_outside() const {
@@ -540,7 +554,9 @@ struct outline {
         placed_view const* first;
         int count;
         index_t rows, cols;
-        bool alike; // each view has these sides
+        bool alike;               // each view has these sides
+        bool may_be_c = false;    // C may be the same view as one of these
+        bool is_computed = false; // it has no elements in memory
         placed_view const* begin() const { return first; }
         placed_view const* end() const { return first + count; }
     };
@@ -548,6 +564,16 @@ struct outline {
     index_t count, to_step, from_step;
     bool is_spread, has_beta, epilogue_fits;
 };
+
+// Whether C is the same view as an operand, element for element.
+[[gnu::cold, gnu::noinline]] inline bool is_same_view(placed_view const& v, placed_view const& w) {
+    auto const same = [](index_t side, index_t stride, index_t other) {
+        return side <= 1 || stride == other;
+    };
+    return v.buffer == w.buffer && v.address == w.address && v.element_size == w.element_size &&
+           v.rows == w.rows && v.cols == w.cols && same(v.rows, v.row_stride, w.row_stride) &&
+           same(v.cols, v.col_stride, w.col_stride) && v.step == w.step;
+}
 
 // Whether two views share bytes. Exact when both have the same two strides, neither negative; otherwise, and in
 // a batch, overlapping bytes count as shared.
@@ -637,7 +663,8 @@ struct outline {
         return failure(errc::overflow,
                        "gemm: the sizes and strides of an operand address more bytes than there are");
     if (empty || p.to.rows == 0 || p.to.cols == 0) return {}; // nothing to write, so nothing else matters
-    if (is_vast(p.to.rows, p.to.cols, p.a.cols, p.count)) return failure(errc::overflow, vast_refusal);
+    index_t const depth = p.a.is_computed || p.b.is_computed ? 1 : p.a.cols;
+    if (is_vast(p.to.rows, p.to.cols, depth, p.count)) return failure(errc::overflow, vast_refusal);
     if (missing) return failure(errc::null_data, "gemm: an operand with elements has a null pointer");
     if (outside)
         return failure(errc::shape,
@@ -653,7 +680,7 @@ struct outline {
                                           "least one matrix");
         for (auto const* l : {&p.a, &p.b})
             for (placed_view const& v : *l)
-                if (v.used && views_overlap(to, v, is_batch))
+                if (v.used && views_overlap(to, v, is_batch) && !(l->may_be_c && is_same_view(to, v)))
                     return failure(errc::alias,
                                    "gemm: C overlaps A or B; multiply into another matrix and copy");
         for (placed_view const& other : p.to)
@@ -742,17 +769,34 @@ template <class Problem>
                   fits});
 }
 
+template <class X>
+constexpr bool works_in_place = requires {
+    requires X::in_place;
+};
 // Checks a product of operands that are not views.
 template <class Problem>
 status validate_operands(Problem const& p) {
     bool const reads_ab = p.alpha != typename Problem::scalar(0),
                has_beta = p.beta != typename Problem::scalar(0);
-    placed_view a[Problem::a_operand::most_views], b[Problem::b_operand::most_views],
-        to[Problem::c_operand::most_views], from[Problem::c_operand::most_views];
+    using A = typename Problem::a_operand;
+    using B = typename Problem::b_operand;
+    constexpr bool may_be_c = works_in_place<A> || works_in_place<B>;
+    placed_view a[A::most_views + 1], b[B::most_views + 1], to[Problem::c_operand::most_views],
+        from[Problem::c_operand::most_views];
     auto const list = [&](auto const& x, placed_view* views, index_t step, bool used) -> outline::list {
+        using X = std::remove_cvref_t<decltype(x)>;
         int count = 0;
-        x.each_view([&](auto const& v) { views[count++] = place(v, extent_of(v, p.count, step), used); });
-        return {views, count, x.rows, x.cols, is_combination<std::remove_cvref_t<decltype(x)>>};
+        x.each_view([&](auto const& v) {
+            views[count] = place(v, extent_of(v, p.count, step), used);
+            views[count++].step = p.count > 1 ? step : 0;
+        });
+        return {views,
+                count,
+                x.rows,
+                x.cols,
+                is_combination<X>,
+                may_be_c,
+                std::is_same_v<typename X::space, no_memory>};
     };
     constexpr bool is_spread = requires { p.c.targets; };
     outline all{list(p.a, a, p.a_step, reads_ab),

@@ -147,6 +147,14 @@ template <>
 struct accumulator<std::int8_t> {
     using type = std::int32_t;
 };
+// The element of an operand that lies in no memory, such as a transform, in the arithmetic of T. Beside an operand of U
+// it counts as U, if T is the real type beneath U.
+template <class T>
+struct computed {};
+template <class T>
+struct accumulator<computed<T>> {
+    using type = T;
+};
 template <class T>
 using accumulator_t = typename accumulator<std::remove_cv_t<T>>::type;
 
@@ -154,20 +162,6 @@ template <class T>
 concept element =
     std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, half> || std::same_as<T, bfloat16> ||
     is_fp8<T> || std::same_as<T, std::int8_t> || std::same_as<T, std::int32_t> || complex_like<T>;
-
-// Whether each T is a W, so that widening it rounds nothing.
-template <class T, class W>
-inline constexpr bool widens_to = std::is_same_v<T, W> ||
-                                  (std::is_same_v<T, std::int8_t> &&
-                                   (std::is_same_v<W, half> || std::is_same_v<W, bfloat16>)) ||
-                                  (std::is_same_v<W, float> &&
-                                   (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>));
-// A and B may be the elements of the operands of one product.
-template <class A, class B>
-inline constexpr bool have_wider = widens_to<A, B> || widens_to<B, A>;
-// The wider of them: their product is that of two operands of this type.
-template <class A, class B>
-using wider_t = std::conditional_t<widens_to<A, B>, B, A>;
 
 // The real type beneath T: float for float, half and complex<float>.
 template <class T>
@@ -180,6 +174,22 @@ struct real_of<T> {
 };
 template <class T>
 using real_t = typename real_of<T>::type;
+
+// Whether each T is a W, so that widening it rounds nothing.
+template <class T, class W>
+inline constexpr bool widens_to = std::is_same_v<T, W> ||
+                                  (std::is_same_v<T, std::int8_t> &&
+                                   (std::is_same_v<W, half> || std::is_same_v<W, bfloat16>)) ||
+                                  (std::is_same_v<W, float> &&
+                                   (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>));
+template <class T, class U>
+inline constexpr bool widens_to<computed<T>, U> = std::is_same_v<real_t<U>, T>;
+// A and B may be the elements of the operands of one product.
+template <class A, class B>
+inline constexpr bool have_wider = widens_to<A, B> || widens_to<B, A>;
+// The wider of them: their product is that of two operands of this type.
+template <class A, class B>
+using wider_t = std::conditional_t<widens_to<A, B>, B, A>;
 
 // u = 2^-t: the largest relative error of one rounding to T. Integers do not round.
 template <class T>

@@ -9,16 +9,6 @@
 
 STRATAGEMM_BEGIN
 
-// An epilogue of C as one of the transposed of C.
-template <class F>
-struct turned_epilogue {
-    F of;
-    template <class X>
-    X operator()(X x, index_t i, index_t j) const {
-        return apply_epilogue(of, x, j, i);
-    }
-};
-
 // What a backend P says of a product Q with sparse operands, if these are the ones that there is a product of. A device
 // takes the epilogues that it takes for dense products.
 template <class P, class Q>
