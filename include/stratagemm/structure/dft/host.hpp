@@ -1,0 +1,341 @@
+// Transforms of the columns of a matrix on the host: by the definition, or fast.
+//
+// As many transforms as a vector has lanes are done side by side, a block of which fits the second-level cache; one long
+// transform is divided into such blocks. The result of a transform depends on its elements, its length and the instruction
+// set alone, since each lane does the same operations, and lanes without a transform have zeros.
+#pragma once
+
+#include "../../core/policy.hpp"
+#include "plan.hpp"
+
+#include <cstring>
+
+STRATAGEMM_BEGIN
+
+// A product whose A is a transform and whose B and C are views, with what all its elements share.
+template <class Q>
+class dft_job {
+public:
+    using C = typename Q::c_type;
+    using R = real_t<C>;
+    using X = typename Q::b_type;
+    static constexpr bool is_real = !complex_like<X>;
+
+    explicit dft_job(Q const& problem)
+        : p(problem), n(p.a.rows), row_shift(within(p.a.row_shift)), col_shift(within(p.a.col_shift)),
+          conjugates_input(p.a.conjugate != p.b.conjugate), conjugates_output(p.a.conjugate) {
+        if constexpr (is_real)
+            factor_re = p.alpha;
+        else
+            factor_re = p.alpha.real(), factor_im = p.alpha.imag();
+        factor_re *= p.a.scale, factor_im *= p.a.scale;
+    }
+    index_t transforms() const { return p.c.cols * p.count; }
+    // The row of C or B that an element of a transform is in, from its number as the definition counts.
+    index_t output_row(index_t k) const { return k < n - row_shift ? k + row_shift : k - (n - row_shift); }
+    index_t input_row(index_t k) const { return k < n - col_shift ? k + col_shift : k - (n - col_shift); }
+
+    // Transform q of the batch.
+    R const* input(index_t row, index_t q) const {
+        index_t const batch = q / p.c.cols, j = q - batch * p.c.cols;
+        X const* const x = p.b.data + (batch * p.b_step + row * p.b.row_stride + j * p.b.col_stride);
+        return reinterpret_cast<R const*>(x);
+    }
+    R* output(index_t row, index_t q) const {
+        index_t const batch = q / p.c.cols, j = q - batch * p.c.cols;
+        C* const x = p.c.data + (batch * p.c_step + row * p.c.row_stride + j * p.c.col_stride);
+        return reinterpret_cast<R*>(x);
+    }
+    static constexpr index_t in_width = is_real ? 1 : 2, out_width = 2; // of an element, in numbers
+    // Whether C is what is computed, without E and epilogue.
+    bool is_plain() const {
+        return std::is_same_v<typename Q::epilogue_type, identity> && p.beta == typename Q::scalar(0);
+    }
+    // C = epilogue(x + beta E), where x = (re, im) has its factor.
+    void finish(index_t row, index_t q, R re, R im) const {
+        index_t const batch = q / p.c.cols, j = q - batch * p.c.cols;
+        if (p.beta != typename Q::scalar(0)) {
+            C const e = p.e.data[batch * p.e_step + row * p.e.row_stride + j * p.e.col_stride];
+            R const er = e.real(), ei = p.e.conjugate ? -e.imag() : e.imag();
+            if constexpr (is_real)
+                re += p.beta * er, im += p.beta * ei;
+            else
+                re += p.beta.real() * er - p.beta.imag() * ei, im += p.beta.real() * ei + p.beta.imag() * er;
+        }
+        p.c.data[batch * p.c_step + row * p.c.row_stride + j * p.c.col_stride] =
+            apply_epilogue(p.epilogue, C(re, im), p.row0 + row, p.col0 + j);
+    }
+
+    Q const& p;
+    index_t n, row_shift, col_shift;
+    bool conjugates_input, conjugates_output;
+    R factor_re{}, factor_im{};
+
+private:
+    index_t within(index_t shift) const {
+        index_t const s = shift % n;
+        return s < 0 ? s + n : s;
+    }
+};
+
+// ---- by the definition ------------------------------------------------------------------------------------
+
+// Sums in twice the precision of double, of elements times factors that are rounded to double. `roots` and `column` have
+// room for 2n.
+template <class Q>
+void transform_by_definition(Q const& p, double* roots, double* column) {
+    using R = typename dft_job<Q>::R;
+    dft_job<Q> const job(p);
+    index_t const n = job.n;
+    for (index_t k = 0; k < n; ++k) {
+        auto const w = root_of_unity(k, n);
+        roots[2 * k] = w.re, roots[2 * k + 1] = w.im;
+    }
+    for (index_t q = 0; q < job.transforms(); ++q) {
+        for (index_t k = 0; k < n; ++k) { // a copy, since C may be the same memory
+            R const* const x = job.input(job.input_row(k), q);
+            column[2 * k] = x[0], column[2 * k + 1] = 0;
+            if constexpr (!job.is_real) column[2 * k + 1] = job.conjugates_input ? -x[1] : x[1];
+        }
+        for (index_t i = 0; i < n; ++i) {
+            twofold re, im;
+            for (index_t k = 0, at = 0; k < n; ++k, at = at + i < n ? at + i : at + i - n) {
+                double const *const w = roots + 2 * at, *const x = column + 2 * k;
+                re.add_product(w[0], x[0]), re.add_product(-w[1], x[1]);
+                im.add_product(w[0], x[1]), im.add_product(w[1], x[0]);
+            }
+            double const a = re.value(), b = job.conjugates_output ? -im.value() : im.value(),
+                         fr = job.factor_re, fi = job.factor_im;
+            job.finish(job.output_row(i), q, static_cast<R>(fr * a - fi * b),
+                       static_cast<R>(fr * b + fi * a));
+        }
+    }
+}
+
+// ---- blocks of transforms ---------------------------------------------------------------------------------
+
+// What blocks take of memory: numbers for each thread, and for all threads together.
+template <class R>
+struct dft_room {
+    index_t own, shared;
+    explicit dft_room(dft_division<R> const& d)
+        : own(4 * d.most() * dft_kernels_here<R>().lanes),
+          shared(d.is_long() ? (d.is_chirp() ? 4 : 2) * d.length : 0) {}
+};
+
+template <class Q>
+class dft_blocks {
+    using job_type = dft_job<Q>;
+    using R = typename job_type::R;
+
+public:
+    dft_blocks(job_type const& to_do, dft_plan<R> const& tables)
+        : job(to_do), plan(tables), with(dft_kernels_here<R>()), W(with.lanes), n(to_do.n) {}
+
+    index_t blocks() const { return divide_up(job.transforms(), W); }
+    // Block b of transforms of which each fits.
+    void transform(index_t b, R* room) const {
+        index_t const q = b * W, count = smaller(W, job.transforms() - q), length = plan.division.length;
+        R *x = room, *y = room + 2 * W * length;
+        bool const is_chirp = plan.division.is_chirp();
+        if (count < W) std::memset(x, 0, static_cast<std::size_t>(2 * W * n) * sizeof(R));
+        load(q, count, x);
+        if (job.conjugates_input) with.scale(x, n, R(1), R(0), true);
+        if (!is_chirp) {
+            R* const done = with.passes(plan.first, x, y);
+            store(q, count, done);
+            return;
+        }
+        with.times(x, plan.chirp.data(), n, false, false);
+        std::memset(x + 2 * W * n, 0, static_cast<std::size_t>(2 * W * (length - n)) * sizeof(R));
+        R* at = with.passes(plan.first, x, y);
+        with.times(at, plan.spectrum.data(), length, false, true);
+        at = with.passes(plan.first, at, at == x ? y : x);
+        with.scale(at, n, R(1), R(0), true);
+        with.times(at, plan.chirp.data(), n, false, false);
+        store(q, count, at);
+    }
+
+    // One long transform: what blocks of columns do, and then blocks of rows; threads may share either. `t` is between the
+    // two. From and to C, or from C or to C and numbers v that lie one after another.
+    index_t column_blocks() const { return divide_up(plan.division.n2, W); }
+    index_t row_blocks() const { return divide_up(plan.division.n1, W); }
+    void transform_columns(index_t b, index_t q, R const* v, R* t, R* room) const {
+        index_t const n1 = plan.division.n1, n2 = plan.division.n2, first = b * W,
+                      count = smaller(W, n2 - first);
+        R *const x = room, *const y = room + 2 * W * plan.division.most();
+        if (count < W) std::memset(x, 0, static_cast<std::size_t>(2 * W * n1) * sizeof(R));
+        if (v)
+            with.load({v + 2 * first, 2 * n2, 2, n1, count}, x);
+        else
+            load_column(q, first, count, x);
+        R* const done = with.passes(plan.first, x, y);
+        with.times(done, plan.between.data() + b * n1 * 2 * W, n1, true, false);
+        with.store(done, {t + 2 * first, 2 * n2, 2, n1, count});
+    }
+    void transform_rows(index_t b, index_t q, R const* t, R* v, R* room) const {
+        index_t const n2 = plan.division.n2, first = b * W, count = smaller(W, plan.division.n1 - first);
+        R *const x = room, *const y = room + 2 * W * plan.division.most();
+        if (count < W) std::memset(x, 0, static_cast<std::size_t>(2 * W * n2) * sizeof(R));
+        with.load({t + 2 * n2 * first, 2, 2 * n2, n2, count}, x);
+        R* const done = with.passes(plan.second, x, y);
+        if (v)
+            store_convolved(first, count, done, v);
+        else
+            store_row(q, first, count, done);
+    }
+
+private:
+    // Lanes [l, l + count) are of one matrix of the batch, from transform q on.
+    template <class F>
+    void each_run(index_t q, index_t count, F const& f) const {
+        for (index_t l = 0; l < count;) {
+            index_t const left = job.p.c.cols - (q + l) % job.p.c.cols, run = smaller(left, count - l);
+            f(q + l, l, run);
+            l += run;
+        }
+    }
+    // Rows [0, n) of a block, as the definition counts: two pieces of B or C where these are shifted.
+    template <class F>
+    void each_piece(index_t shift, F const& f) const {
+        f(index_t{0}, n - shift);
+        if (shift > 0) f(n - shift, shift);
+    }
+    void load(index_t q, index_t count, R* x) const {
+        constexpr index_t width = job_type::in_width;
+        auto const& b = job.p.b;
+        each_run(q, count, [&](index_t from, index_t l, index_t run) {
+            each_piece(job.col_shift, [&](index_t row, index_t rows) {
+                with.load({job.input(job.input_row(row), from), width * b.row_stride, width * b.col_stride,
+                           rows, run, job_type::is_real},
+                          x + row * 2 * W + l);
+            });
+        });
+    }
+    void scale(R* x, index_t rows) const {
+        if (job.conjugates_output || job.factor_re != R(1) || job.factor_im != R(0))
+            with.scale(x, rows, job.factor_re, job.factor_im, job.conjugates_output);
+    }
+    void store(index_t q, index_t count, R* x) const {
+        scale(x, n);
+        auto const& c = job.p.c;
+        if (job.is_plain())
+            return each_run(q, count, [&](index_t to, index_t l, index_t run) {
+                each_piece(job.row_shift, [&](index_t row, index_t rows) {
+                    with.store(x + row * 2 * W + l, {job.output(job.output_row(row), to), 2 * c.row_stride,
+                                                     2 * c.col_stride, rows, run});
+                });
+            });
+        for (index_t k = 0; k < n; ++k)
+            for (index_t l = 0; l < count; ++l)
+                job.finish(job.output_row(k), q + l, x[k * 2 * W + l], x[k * 2 * W + W + l]);
+    }
+
+    // Columns [first, first + count) of a transform that is n1 x n2 by rows.
+    void load_column(index_t q, index_t first, index_t count, R* x) const {
+        index_t const n1 = plan.division.n1, n2 = plan.division.n2;
+        bool const is_chirp = plan.division.is_chirp();
+        if (!is_chirp && job.col_shift == 0) {
+            index_t const row = job_type::in_width * job.p.b.row_stride;
+            with.load({job.input(first, q), row * n2, row, n1, count, job_type::is_real}, x);
+            if (job.conjugates_input) with.scale(x, n1, R(1), R(0), true);
+            return;
+        }
+        for (index_t i = 0; i < n1; ++i)
+            for (index_t l = 0; l < count; ++l) {
+                index_t const k = i * n2 + first + l;
+                R re{}, im{};
+                if (k < n) {
+                    R const* const from = job.input(job.input_row(k), q);
+                    re = from[0];
+                    if constexpr (!job_type::is_real) im = job.conjugates_input ? -from[1] : from[1];
+                    if (is_chirp) multiply(re, im, plan.chirp.data() + 2 * k);
+                }
+                x[i * 2 * W + l] = re, x[i * 2 * W + W + l] = im;
+            }
+    }
+    // Element k2 of row k1 is element k1 + n1 k2 of the transform.
+    void store_row(index_t q, index_t first, index_t count, R* x) const {
+        index_t const n1 = plan.division.n1, n2 = plan.division.n2;
+        bool const is_chirp = plan.division.is_chirp();
+        if (!is_chirp) scale(x, n2);
+        if (!is_chirp && job.row_shift == 0 && job.is_plain()) {
+            index_t const row = 2 * job.p.c.row_stride;
+            return with.store(x, {job.output(first, q), row * n1, row, n2, count});
+        }
+        for (index_t i = 0; i < n2; ++i)
+            for (index_t l = 0; l < count; ++l) {
+                index_t const k = i * n1 + first + l;
+                if (k >= n) continue;
+                R re = x[i * 2 * W + l], im = x[i * 2 * W + W + l];
+                if (is_chirp) {
+                    im = -im;
+                    multiply(re, im, plan.chirp.data() + 2 * k);
+                    if (job.conjugates_output) im = -im;
+                    R const factor[] = {job.factor_re, job.factor_im};
+                    multiply(re, im, factor);
+                }
+                job.finish(job.output_row(k), q, re, im);
+            }
+    }
+    // The conjugate of the transform times that of the chirp.
+    void store_convolved(index_t first, index_t count, R const* x, R* v) const {
+        for (index_t i = 0; i < plan.division.n2; ++i)
+            for (index_t l = 0; l < count; ++l) {
+                index_t const k = i * plan.division.n1 + first + l;
+                R re = x[i * 2 * W + l], im = x[i * 2 * W + W + l];
+                multiply(re, im, plan.spectrum.data() + 2 * k);
+                v[2 * k] = re, v[2 * k + 1] = -im;
+            }
+    }
+    static void multiply(R& re, R& im, R const* w) {
+        R const x = re * w[0] - im * w[1];
+        im = re * w[1] + im * w[0], re = x;
+    }
+
+    job_type const& job;
+    dft_plan<R> const& plan;
+    dft_kernels<R> const& with;
+    index_t W, n;
+};
+
+// All transforms of a product, by at most `team` threads.
+template <class Leaf, class Q, class Arena>
+status transform_fast(Leaf const& by, Q const& p, int team, Arena& memory) {
+    using R = typename dft_job<Q>::R;
+    dft_job<Q> const job(p);
+    dft_plan_use<R> const use(job.n);
+    if (!use) return failure(errc::memory, "dft: cannot allocate the tables of a transform of this length");
+    dft_plan<R> const& plan = *use;
+    dft_blocks<Q> const blocks(job, plan);
+    dft_room<R> const room(plan.division);
+    typename Arena::scope const scope(memory);
+    R* const shared = memory.template take<R>(room.shared);
+    R* const own = memory.template take<R>(room.own * team);
+    auto const each = [&](index_t count, auto const& f) {
+        constexpr index_t most = 1 << 20; // parts are counted in int
+        int const parts = static_cast<int>(smaller(count, most));
+        by.each(team, parts, [&](int thread, int part) {
+            for (index_t b = count * part / parts; b < count * (part + 1) / parts; ++b)
+                f(b, own + thread * room.own);
+        });
+    };
+    if (!plan.division.is_long()) {
+        each(blocks.blocks(), [&](index_t b, R* mine) { blocks.transform(b, mine); });
+        return {};
+    }
+    R* const t = shared;
+    R* const v = plan.division.is_chirp() ? shared + 2 * plan.division.length : nullptr;
+    auto const both = [&](index_t q, R const* from, R* to) {
+        each(blocks.column_blocks(),
+             [&](index_t b, R* mine) { blocks.transform_columns(b, q, from, t, mine); });
+        each(blocks.row_blocks(), [&](index_t b, R* mine) { blocks.transform_rows(b, q, t, to, mine); });
+    };
+    for (index_t q = 0; q < job.transforms(); ++q) {
+        both(q, nullptr, v);
+        if (v) both(q, v, nullptr);
+    }
+    return {};
+}
+
+STRATAGEMM_END

@@ -1,0 +1,106 @@
+// Kernels of transforms on the host, for each instruction set.
+#pragma once
+
+#include "../../backend/host/kernels.hpp"
+
+#include <utility>
+
+STRATAGEMM_BEGIN
+
+// A transform whose length has no prime factors but 2, 3, 5 and 7: a pass for each radix, and the factors of all passes
+// one after another, as pairs of real and imaginary part.
+template <class R>
+struct dft_steps {
+    index_t points = 1;
+    int count = 0;
+    int radix[32] = {}; // 2^31 has fewer factors
+    R const* factors = nullptr;
+};
+
+// Elements of a matrix that are lanes of a block: `count` of them in each of `rows` rows. Strides are in numbers of R.
+template <class R>
+struct dft_lanes {
+    R* data;
+    index_t row, lane, rows;
+    index_t count;
+    bool real = false; // elements have no imaginary part
+};
+
+template <class R>
+struct dft_kernels {
+    index_t lanes;
+    R* (*passes)(dft_steps<R> const&, R*, R*);
+    void (*times)(R*, R const*, index_t, bool, bool);
+    void (*scale)(R*, index_t, R, R, bool);
+    void (*load)(dft_lanes<R const> const&, R*);
+    void (*store)(R const*, dft_lanes<R> const&);
+};
+
+// Roots of unity of a small odd order: exp(2 pi i k / Radix).
+template <int Radix>
+struct dft_roots;
+template <>
+struct dft_roots<3> {
+    static constexpr double cosines[] = {1, -0.5, -0.5};
+    static constexpr double sines[] = {0, 0.86602540378443864676, -0.86602540378443864676};
+};
+template <>
+struct dft_roots<5> {
+    static constexpr double c1 = 0.30901699437494742410, c2 = -0.80901699437494742410,
+                            s1 = 0.95105651629515357212, s2 = 0.58778525229247312917;
+    static constexpr double cosines[] = {1, c1, c2, c2, c1};
+    static constexpr double sines[] = {0, s1, s2, -s2, -s1};
+};
+template <>
+struct dft_roots<7> {
+    static constexpr double c1 = 0.62348980185873353053, c2 = -0.22252093395631440429,
+                            c3 = -0.90096886790241912624, s1 = 0.78183148246802980871,
+                            s2 = 0.97492791218182360702, s3 = 0.43388373911755812048;
+    static constexpr double cosines[] = {1, c1, c2, c3, c3, c2, c1};
+    static constexpr double sines[] = {0, s1, s2, s3, -s3, -s2, -s1};
+};
+
+// Whether two floats may be moved as one double.
+template <class R>
+bool is_aligned_pair(R const* p) {
+    return reinterpret_cast<std::uintptr_t>(p) % (2 * sizeof(R)) == 0;
+}
+
+#define STRATAGEMM_OP STRATAGEMM_TARGET inline __attribute__((always_inline))
+#ifdef __CUDACC__ // which warns of it
+#    define STRATAGEMM_UNROLLED
+#else
+#    define STRATAGEMM_UNROLLED _Pragma("GCC unroll 16")
+#endif
+namespace host_portable {
+#define STRATAGEMM_TARGET
+#include "passes.inl.hpp"
+#undef STRATAGEMM_TARGET
+} // namespace host_portable
+#if defined(__x86_64__)
+namespace host_avx2 {
+#    define STRATAGEMM_TARGET __attribute__((target("avx2,fma,f16c")))
+#    include "passes.inl.hpp"
+#    undef STRATAGEMM_TARGET
+} // namespace host_avx2
+namespace host_avx512 {
+#    define STRATAGEMM_TARGET STRATAGEMM_AVX512
+#    include "passes.inl.hpp"
+#    undef STRATAGEMM_TARGET
+} // namespace host_avx512
+#endif
+#undef STRATAGEMM_OP
+#undef STRATAGEMM_UNROLLED
+
+// Those of the instruction set in force.
+template <class R>
+dft_kernels<R> const& dft_kernels_here() {
+#if defined(__x86_64__)
+    isa_choice const& choice = current_isa();
+    if (choice.available && choice.isa >= host_isa::avx512) return host_avx512::dft_table<R>;
+    if (choice.available && choice.isa >= host_isa::avx2) return host_avx2::dft_table<R>;
+#endif
+    return host_portable::dft_table<R>;
+}
+
+STRATAGEMM_END

@@ -1,0 +1,238 @@
+// Transforms side by side in vectors, in one instruction set. Included once for each, inside its namespace, by host.hpp,
+// which defines STRATAGEMM_TARGET, STRATAGEMM_OP and STRATAGEMM_UNROLLED.
+//
+// A block has a row for each point: the real parts of lanes<R> transforms, then their imaginary parts. Each transform is
+// in a lane of its own and is computed as in any other lane.
+
+// (re, im) = (re, im) times (wr, wi)
+template <class R>
+STRATAGEMM_OP void dft_multiply(vec<R>& re, vec<R>& im, vec<R> wr, vec<R> wi) {
+    vec<R> const x = re * wr - im * wi;
+    im = re * wi + im * wr;
+    re = x;
+}
+
+template <class R>
+STRATAGEMM_OP void dft_butterfly_of_4(vec<R>& re0, vec<R>& im0, vec<R>& re1, vec<R>& im1, vec<R>& re2,
+                                      vec<R>& im2, vec<R>& re3, vec<R>& im3) {
+    vec<R> const ar = re0 + re2, ai = im0 + im2, br = re0 - re2, bi = im0 - im2, cr = re1 + re3,
+                 ci = im1 + im3, dr = re1 - re3, di = im1 - im3;
+    re0 = ar + cr, im0 = ai + ci, re2 = ar - cr, im2 = ai - ci;
+    re1 = br + di, im1 = bi - dr, re3 = br - di, im3 = bi + dr;
+}
+
+// The transform of Radix points, in place. An odd one pairs k and Radix - k, which have one cosine, and one sine but for
+// its sign.
+template <class R, int Radix>
+STRATAGEMM_OP void dft_butterfly(vec<R> (&re)[Radix], vec<R> (&im)[Radix]) {
+    if constexpr (Radix == 2) {
+        vec<R> const xr = re[0] - re[1], xi = im[0] - im[1];
+        re[0] += re[1], im[0] += im[1], re[1] = xr, im[1] = xi;
+    } else if constexpr (Radix == 4) {
+        dft_butterfly_of_4<R>(re[0], im[0], re[1], im[1], re[2], im[2], re[3], im[3]);
+    } else if constexpr (Radix == 8) {
+        dft_butterfly_of_4<R>(re[0], im[0], re[2], im[2], re[4], im[4], re[6], im[6]);
+        dft_butterfly_of_4<R>(re[1], im[1], re[3], im[3], re[5], im[5], re[7], im[7]);
+        auto const h = static_cast<R>(0.70710678118654752440);
+        vec<R> const ar = (re[3] + im[3]) * h, ai = (im[3] - re[3]) * h, br = im[5], bi = -re[5],
+                     cr = (im[7] - re[7]) * h, ci = -((re[7] + im[7]) * h);
+        vec<R> const or0 = re[1], oi0 = im[1], er1 = re[2], ei1 = im[2], er2 = re[4], ei2 = im[4],
+                     er3 = re[6], ei3 = im[6];
+        re[4] = re[0] - or0, im[4] = im[0] - oi0, re[0] += or0, im[0] += oi0;
+        re[1] = er1 + ar, im[1] = ei1 + ai, re[5] = er1 - ar, im[5] = ei1 - ai;
+        re[2] = er2 + br, im[2] = ei2 + bi, re[6] = er2 - br, im[6] = ei2 - bi;
+        re[3] = er3 + cr, im[3] = ei3 + ci, re[7] = er3 - cr, im[7] = ei3 - ci;
+    } else {
+        constexpr int half = Radix / 2;
+        using of = dft_roots<Radix>;
+        vec<R> ur[half], ui[half], vr[half], vi[half], sr = re[0], si = im[0];
+        STRATAGEMM_UNROLLED
+        for (int k = 0; k < half; ++k) {
+            ur[k] = re[k + 1] + re[Radix - 1 - k], ui[k] = im[k + 1] + im[Radix - 1 - k];
+            vr[k] = re[k + 1] - re[Radix - 1 - k], vi[k] = im[k + 1] - im[Radix - 1 - k];
+            sr += ur[k], si += ui[k];
+        }
+        STRATAGEMM_UNROLLED
+        for (int j = 1; j <= half; ++j) {
+            vec<R> mr = re[0], mi = im[0], tr{}, ti{};
+            STRATAGEMM_UNROLLED
+            for (int k = 0; k < half; ++k) {
+                int const at = j * (k + 1) % Radix;
+                auto const c = static_cast<R>(of::cosines[at]), s = static_cast<R>(of::sines[at]);
+                mr += ur[k] * c, mi += ui[k] * c;
+                tr += vr[k] * s, ti += vi[k] * s;
+            }
+            re[j] = mr + ti, im[j] = mi - tr, re[Radix - j] = mr - ti, im[Radix - j] = mi + tr;
+        }
+        // re[0] is read by all rows above
+        re[0] = sr, im[0] = si;
+    }
+}
+
+// One pass of Stockham's algorithm: `s` transforms of m * Radix points, interleaved, become Radix * s of m points. Last:
+// m is 1, and all factors are.
+template <class R, int Radix, bool Last>
+STRATAGEMM_TARGET void dft_pass(R const* x, R* y, R const* factors, index_t m, index_t s) {
+    constexpr index_t row = 2 * lanes<R>;
+    for (index_t p = 0; p < m; ++p, factors += 2 * (Radix - 1)) {
+        vec<R> wr[Radix], wi[Radix];
+        if constexpr (!Last) {
+            STRATAGEMM_UNROLLED
+            for (int t = 1; t < Radix; ++t)
+                wr[t] = broadcast<R>(factors + 2 * t - 2), wi[t] = broadcast<R>(factors + 2 * t - 1);
+        }
+        for (index_t q = 0; q < s; ++q) {
+            vec<R> re[Radix], im[Radix];
+            R const* const from = x + (q + s * p) * row;
+            R* const to = y + (q + s * Radix * p) * row;
+            STRATAGEMM_UNROLLED
+            for (int t = 0; t < Radix; ++t)
+                re[t] = load<R>(from + s * m * t * row), im[t] = load<R>(from + s * m * t * row + lanes<R>);
+            dft_butterfly<R, Radix>(re, im);
+            STRATAGEMM_UNROLLED
+            for (int t = 0; t < Radix; ++t) {
+                if constexpr (!Last)
+                    if (t > 0) dft_multiply<R>(re[t], im[t], wr[t], wi[t]);
+                store<R>(to + s * t * row, re[t]), store<R>(to + s * t * row + lanes<R>, im[t]);
+            }
+        }
+    }
+}
+template <class R, int Radix>
+STRATAGEMM_TARGET void dft_pass_of(R const* x, R* y, R const* factors, index_t m, index_t s) {
+    if (m == 1)
+        dft_pass<R, Radix, true>(x, y, factors, m, s);
+    else
+        dft_pass<R, Radix, false>(x, y, factors, m, s);
+}
+
+// The transforms of a block; returns which of the two buffers has them.
+template <class R>
+STRATAGEMM_TARGET R* dft_passes(dft_steps<R> const& steps, R* x, R* y) {
+    index_t m = steps.points, s = 1;
+    R const* factors = steps.factors;
+    for (int i = 0; i < steps.count; ++i) {
+        int const radix = steps.radix[i];
+        m /= radix;
+        switch (radix) {
+        case 2: dft_pass_of<R, 2>(x, y, factors, m, s); break;
+        case 3: dft_pass_of<R, 3>(x, y, factors, m, s); break;
+        case 4: dft_pass_of<R, 4>(x, y, factors, m, s); break;
+        case 5: dft_pass_of<R, 5>(x, y, factors, m, s); break;
+        case 7: dft_pass_of<R, 7>(x, y, factors, m, s); break;
+        default: dft_pass_of<R, 8>(x, y, factors, m, s);
+        }
+        factors += 2 * m * (radix - 1), s *= radix;
+        R* const other = x;
+        x = y, y = other;
+    }
+    return x;
+}
+
+// Row i of a block times factor i; conjugated afterwards if asked. Each lane has a factor of its own where they are
+// `apart`: those of a row are laid out as the row.
+template <class R>
+STRATAGEMM_TARGET void dft_times(R* x, R const* factors, index_t rows, bool apart, bool conjugate) {
+    constexpr index_t W = lanes<R>;
+    R const minus_one = conjugate ? R(-1) : R(1);
+    vec<R> const sign = broadcast<R>(&minus_one);
+    for (index_t i = 0; i < rows; ++i, x += 2 * W) {
+        R const* const w = factors + i * (apart ? 2 * W : 2);
+        vec<R> re = load<R>(x), im = load<R>(x + W);
+        if (apart)
+            dft_multiply<R>(re, im, load<R>(w), load<R>(w + W));
+        else
+            dft_multiply<R>(re, im, broadcast<R>(w), broadcast<R>(w + 1));
+        store<R>(x, re), store<R>(x + W, im * sign);
+    }
+}
+// All rows times one factor, after they are conjugated if asked.
+template <class R>
+STRATAGEMM_TARGET void dft_scale(R* x, index_t rows, R re_factor, R im_factor, bool conjugate) {
+    constexpr index_t W = lanes<R>;
+    R const minus_one = conjugate ? R(-1) : R(1);
+    vec<R> const sign = broadcast<R>(&minus_one), wr = broadcast<R>(&re_factor),
+                 wi = broadcast<R>(&im_factor);
+    for (index_t i = 0; i < rows; ++i, x += 2 * W) {
+        vec<R> re = load<R>(x), im = load<R>(x + W) * sign;
+        if (im_factor == R(0))
+            re *= wr, im *= wr;
+        else
+            dft_multiply<R>(re, im, wr, wi);
+        store<R>(x, re), store<R>(x + W, im);
+    }
+}
+
+// Pairs (re, im) of lanes<R> elements that follow each other, apart and back.
+template <class R, int... I>
+STRATAGEMM_OP void dft_split(R const* from, R* to, std::integer_sequence<int, I...>) {
+    vec<R> const a = load<R>(from), b = load<R>(from + lanes<R>);
+    store<R>(to, __builtin_shufflevector(a, b, 2 * I...));
+    store<R>(to + lanes<R>, __builtin_shufflevector(a, b, 2 * I + 1 ...));
+}
+template <class R, int... I>
+STRATAGEMM_OP void dft_join(R const* from, R* to, std::integer_sequence<int, I...>) {
+    constexpr int W = lanes<R>;
+    vec<R> const re = load<R>(from), im = load<R>(from + W);
+    store<R>(to, __builtin_shufflevector(re, im, (I / 2 + I % 2 * W)...));
+    store<R>(to + W, __builtin_shufflevector(re, im, ((I + W) / 2 + I % 2 * W)...));
+}
+
+// Elements of a matrix into lanes of a block.
+template <class R>
+STRATAGEMM_TARGET void dft_load(dft_lanes<R const> const& g, R* to) {
+    constexpr index_t W = lanes<R>;
+    constexpr auto all = std::make_integer_sequence<int, lanes<R>>();
+    index_t i = 0;
+    if (!g.real && g.count == W && g.lane == 2) {
+        for (; i < g.rows; ++i) dft_split<R>(g.data + i * g.row, to + i * 2 * W, all);
+    } else if constexpr (sizeof(R) == 4 && W >= 8) {
+        if (!g.real && g.count == W && g.row == 2 && is_aligned_pair(g.data)) {
+            alignas(64) double square[8 * W]; // an element has as many bytes as a double
+            for (; i + 8 <= g.rows; i += 8) {
+                for (index_t l = 0; l < W; l += 8)
+                    transpose_square<double>(square + l, W,
+                                             reinterpret_cast<double const*>(g.data + i * 2 + l * g.lane),
+                                             g.lane / 2);
+                for (index_t j = 0; j < 8; ++j)
+                    dft_split<R>(reinterpret_cast<R const*>(square + j * W), to + (i + j) * 2 * W, all);
+            }
+        }
+    }
+    for (; i < g.rows; ++i)
+        for (index_t l = 0; l < g.count; ++l) {
+            R const* const x = g.data + (i * g.row + l * g.lane);
+            to[i * 2 * W + l] = x[0];
+            to[i * 2 * W + W + l] = g.real ? R(0) : x[1];
+        }
+}
+// And back.
+template <class R>
+STRATAGEMM_TARGET void dft_store(R const* from, dft_lanes<R> const& g) {
+    constexpr index_t W = lanes<R>;
+    constexpr auto all = std::make_integer_sequence<int, lanes<R>>();
+    index_t i = 0;
+    if (g.count == W && g.lane == 2) {
+        for (; i < g.rows; ++i) dft_join<R>(from + i * 2 * W, g.data + i * g.row, all);
+    } else if constexpr (sizeof(R) == 4 && W >= 8) {
+        if (g.count == W && g.row == 2 && is_aligned_pair(g.data)) {
+            alignas(64) double square[8 * W];
+            for (; i + 8 <= g.rows; i += 8) {
+                for (index_t j = 0; j < 8; ++j)
+                    dft_join<R>(from + (i + j) * 2 * W, reinterpret_cast<R*>(square + j * W), all);
+                for (index_t l = 0; l < W; l += 8)
+                    transpose_square<double>(reinterpret_cast<double*>(g.data + i * 2 + l * g.lane),
+                                             g.lane / 2, square + l, W);
+            }
+        }
+    }
+    for (; i < g.rows; ++i)
+        for (index_t l = 0; l < g.count; ++l) {
+            R* const x = g.data + (i * g.row + l * g.lane);
+            x[0] = from[i * 2 * W + l], x[1] = from[i * 2 * W + W + l];
+        }
+}
+
+template <class R>
+inline constexpr dft_kernels<R> dft_table{lanes<R>,     dft_passes<R>, dft_times<R>,
+                                          dft_scale<R>, dft_load<R>,   dft_store<R>};

@@ -1,0 +1,283 @@
+// What transforms of one length need: how they are divided, and tables. Tables are computed in double, each element from a
+// sine and a cosine of its own, and rounded once; they are kept for later calls.
+//
+// A length without prime factors but 2, 3, 5 and 7 is divided into passes (Stockham's algorithm), and is a product
+// n1 n2 if a block of transforms is larger than a core's second-level cache: transforms of n1 points, factors, transforms
+// of n2 points (Bailey: FFTs in external or hierarchical memory, 1990). Another length is a convolution with a chirp, by
+// transforms of a good length of at least 2n - 1 (Bluestein: A linear filtering approach to the computation of discrete
+// Fourier transform, 1970).
+#pragma once
+
+#include "../../backend/host/caches.hpp"
+#include "../../backend/host/unload.hpp"
+#include "../../core/error.hpp"
+#include "../../core/list.hpp"
+#include "kernels.hpp"
+
+STRATAGEMM_BEGIN
+
+struct dft_root {
+    double re, im;
+};
+// exp(-2 pi i k / n), 0 <= k < n, from an angle of at most pi / 4.
+[[gnu::noinline]] inline dft_root root_of_unity(index_t k, index_t n) {
+    // 8k = octant n + rest: of n <= 2^32 none overflows.
+    index_t const octant = 8 * k / n, rest = 8 * k - octant * n;
+    bool const odd = octant & 1;
+    double const angle =
+        0.78539816339744830962 * static_cast<double>(odd ? n - rest : rest) / static_cast<double>(n);
+    double const c = __builtin_cos(angle), s = __builtin_sin(angle);
+    // Within its quarter, the angle is that from the nearer axis.
+    double const x = odd ? s : c, y = odd ? c : s;
+    switch (octant / 2) {
+    case 0: return {x, -y};
+    case 1: return {-y, -x};
+    case 2: return {-x, y};
+    default: return {y, x};
+    }
+}
+
+// Whether n has no prime factors but 2, 3, 5 and 7.
+inline bool is_smooth(index_t n) {
+    for (index_t const p : {2, 3, 5, 7})
+        while (n % p == 0) n /= p;
+    return n == 1;
+}
+inline index_t smooth_from(index_t n) {
+    while (!is_smooth(n)) ++n;
+    return n;
+}
+
+// How transforms of n points are divided, without tables.
+template <class R>
+struct dft_division {
+    index_t n = 1;
+    index_t length = 1;     // of the convolution, or n
+    index_t n1 = 1, n2 = 1; // their product is `length`; n2 is 1 if a block is in the cache
+    bool is_chirp() const { return length != n; }
+    bool is_long() const { return n2 > 1; }
+    index_t most() const { return larger_of(n1, n2); }
+
+    explicit dft_division(index_t points) : n(points < 1 ? 1 : points) {
+        length = is_smooth(n) ? n : smooth_from(2 * n - 1);
+        n1 = length;
+        index_t const row = 4 * dft_kernels_here<R>().lanes * index_t{sizeof(R)};
+        if (length * row <= second_level_cache()) return;
+        // The greatest divisor up to the root.
+        index_t best = 1;
+        for (index_t d = 2; d * d <= length; ++d)
+            if (length % d == 0) best = d;
+        n1 = length / best, n2 = best;
+    }
+};
+
+// The radices of a smooth length: as few passes as there can be.
+template <class R>
+dft_steps<R> steps_of(index_t points) {
+    dft_steps<R> s;
+    s.points = points;
+    index_t rest = points;
+    int twos = 0;
+    for (; rest % 2 == 0; rest /= 2) ++twos;
+    for (int const p : {7, 5, 3})
+        for (; rest % p == 0; rest /= p) s.radix[s.count++] = p;
+    int const passes = (twos + 2) / 3, fours = twos == 1 ? 0 : 3 * passes - twos;
+    for (int i = 0; i < passes; ++i) s.radix[s.count++] = twos == 1 ? 2 : i < passes - fours ? 8 : 4;
+    return s;
+}
+
+// Tables of a length. Those that use it count themselves.
+template <class R>
+struct dft_plan {
+    dft_division<R> division;
+    dft_steps<R> first, second; // of n1 and n2 points
+    list<R> first_factors, second_factors;
+    list<R> between; // of n1 n2: row k1 of as many blocks of lanes as n2 takes, for each block
+    list<R> chirp, spectrum;
+    dft_plan* next = nullptr;
+    int users = 0;
+
+    explicit dft_plan(index_t n) : division(n) {}
+    std::size_t bytes() const {
+        return (first_factors.size() + second_factors.size() + between.size() + chirp.size() +
+                spectrum.size()) *
+               sizeof(R);
+    }
+
+    // False: there is no memory.
+    [[gnu::cold]] bool build() {
+        first = steps_of<R>(division.n1), second = steps_of<R>(division.n2);
+        if (!set_factors(first, first_factors) || !set_factors(second, second_factors)) return false;
+        if (division.is_long() && !set_between()) return false;
+        return !division.is_chirp() || (set_chirp() && set_spectrum());
+    }
+
+private:
+    static std::size_t pairs(index_t count) { return 2 * static_cast<std::size_t>(count); }
+    static bool set_factors(dft_steps<R>& s, list<R>& factors) {
+        index_t m = s.points, count = 0;
+        for (int i = 0; i < s.count; ++i) m /= s.radix[i], count += m * (s.radix[i] - 1);
+        if (!factors.resize(pairs(count))) return false;
+        R* to = factors.data();
+        m = s.points;
+        for (int i = 0; i < s.count; ++i) {
+            index_t const length = m;
+            m /= s.radix[i];
+            for (index_t p = 0; p < m; ++p)
+                for (index_t t = 1; t < s.radix[i]; ++t) {
+                    auto const w = root_of_unity(p * t, length);
+                    *to++ = static_cast<R>(w.re), *to++ = static_cast<R>(w.im);
+                }
+        }
+        s.factors = factors.data();
+        return true;
+    }
+    bool set_between() {
+        index_t const W = dft_kernels_here<R>().lanes, blocks = divide_up(division.n2, W);
+        if (!between.resize(pairs(blocks * W * division.n1))) return false;
+        for (index_t b = 0; b < blocks; ++b)
+            for (index_t k = 0; k < division.n1; ++k)
+                for (index_t l = 0; l < W; ++l) {
+                    index_t const j = b * W + l;
+                    if (j >= division.n2) continue; // it is zero
+                    auto const w = root_of_unity(j * k, division.length);
+                    R* const to = between.data() + (b * division.n1 + k) * 2 * W + l;
+                    to[0] = static_cast<R>(w.re), to[W] = static_cast<R>(w.im);
+                }
+        return true;
+    }
+    // exp(-pi i j^2 / n)
+    dft_root chirp_at(index_t j) const { return root_of_unity(j * j % (2 * division.n), 2 * division.n); }
+    bool set_chirp() {
+        if (!chirp.resize(pairs(division.n))) return false;
+        for (index_t j = 0; j < division.n; ++j) {
+            auto const w = chirp_at(j);
+            chirp[pairs(j)] = static_cast<R>(w.re), chirp[pairs(j) + 1] = static_cast<R>(w.im);
+        }
+        return true;
+    }
+    // Of the conjugate chirp, over `length`, in the order in which kernels read it.
+    bool set_spectrum();
+};
+
+// A transform in double by one lane of a block.
+[[gnu::cold]] inline bool transform_one(list<double>& x) {
+    auto const points = static_cast<index_t>(x.size() / 2);
+    dft_plan<double> plan(points);
+    plan.division.n1 = points, plan.division.n2 = 1;     // undivided
+    auto const& with = host_portable::dft_table<double>; // with few lanes
+    list<double> room;
+    auto const size = static_cast<std::size_t>(2 * points * with.lanes);
+    if (!plan.build() || !room.resize(2 * size)) return false;
+    dft_lanes<double> lane{x.data(), 2, 0, points, 1};
+    with.load({lane.data, lane.row, lane.lane, lane.rows, lane.count}, room.data());
+    with.store(with.passes(plan.first, room.data(), room.data() + size), lane);
+    return true;
+}
+
+template <class R>
+bool dft_plan<R>::set_spectrum() {
+    index_t const n = division.n, length = division.length;
+    list<double> x;
+    if (!x.resize(pairs(length)) || !spectrum.resize(pairs(length))) return false;
+    auto const over = 1 / static_cast<double>(length);
+    for (index_t j = 0; j < n; ++j) {
+        auto const w = chirp_at(j);
+        for (index_t const at : {j, j == 0 ? j : length - j})
+            x[pairs(at)] = w.re * over, x[pairs(at) + 1] = -w.im * over;
+    }
+    if (!transform_one(x)) return false;
+    for (std::size_t i = 0; i < x.size(); ++i) spectrum[i] = static_cast<R>(x[i]);
+    return true;
+}
+
+// The plans that were used last, as long as the last cache has room for their tables. Hidden: each library that holds this
+// one has plans of its own, since they are freed when it is unloaded.
+template <class R>
+struct [[gnu::visibility("hidden")]] dft_plans {
+    // Null: there is no memory. Give it back.
+    [[gnu::cold, gnu::noinline]] dft_plan<R>* take(index_t n) {
+        static bool const once = (call_at_unload([] { kept().clear(); }), true);
+        (void)once;
+        lock();
+        dft_plan<R>* plan = unlink(n);
+        if (plan) link(plan);
+        unlock();
+        if (plan) return plan;
+        plan = new (std::nothrow) dft_plan<R>(n); // by two threads at once, one of which is kept as well
+        if (!plan || !plan->build()) {
+            delete plan;
+            return nullptr;
+        }
+        lock();
+        link(plan);
+        unlock();
+        return plan;
+    }
+    void give_back(dft_plan<R> * plan) {
+        lock();
+        --plan->users;
+        auto room = static_cast<std::size_t>(third_level_cache());
+        for (dft_plan<R>** at = &first_; *at;) {
+            dft_plan<R>* const x = *at;
+            if (x->users > 0 || x->bytes() <= room) {
+                room -= x->bytes() < room ? x->bytes() : room;
+                at = &x->next;
+            } else {
+                *at = x->next;
+                delete x;
+            }
+        }
+        unlock();
+    }
+    static dft_plans& kept() {
+        static constinit dft_plans plans;
+        return plans;
+    }
+
+private:
+    void clear() {
+        while (dft_plan<R>* const x = first_) first_ = x->next, delete x;
+    }
+    dft_plan<R>* unlink(index_t n) {
+        for (dft_plan<R>** at = &first_; *at; at = &(*at)->next)
+            if (dft_plan<R>* const x = *at; x->division.n == n) {
+                *at = x->next;
+                return x;
+            }
+        return nullptr;
+    }
+    void link(dft_plan<R> * plan) {
+        plan->next = first_, first_ = plan;
+        ++plan->users;
+    }
+    // Held for some steps along a list.
+    void lock() {
+        while (__atomic_exchange_n(&is_locked_, true, __ATOMIC_ACQUIRE))
+            while (__atomic_load_n(&is_locked_, __ATOMIC_RELAXED)) {
+            }
+    }
+    void unlock() { __atomic_store_n(&is_locked_, false, __ATOMIC_RELEASE); }
+
+    dft_plan<R>* first_ = nullptr;
+    bool is_locked_ = false;
+};
+
+// A plan as long as this lives.
+template <class R>
+class dft_plan_use {
+public:
+    explicit dft_plan_use(index_t n) : plan_(dft_plans<R>::kept().take(n)) {}
+    dft_plan_use(dft_plan_use const&) = delete;
+    dft_plan_use& operator=(dft_plan_use const&) = delete;
+    ~dft_plan_use() {
+        if (plan_) dft_plans<R>::kept().give_back(plan_);
+    }
+    explicit operator bool() const { return plan_; }
+    dft_plan<R> const& operator*() const { return *plan_; }
+
+private:
+    dft_plan<R>* plan_;
+};
+
+STRATAGEMM_END

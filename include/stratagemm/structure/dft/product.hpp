@@ -1,0 +1,228 @@
+// Products with a transform, over the leaf of a backend.
+#pragma once
+
+#include "../../core/layer.hpp"
+#include "host.hpp"
+
+STRATAGEMM_BEGIN
+
+template <class T>
+struct dft;
+template <class X>
+inline constexpr bool is_dft = false;
+template <class T>
+inline constexpr bool is_dft<dft<T>> = true;
+
+// Errors of transforms, in units of rounding, as the 2-norm of the result has them. `worst`: each operation of a pass has
+// its largest error, and all add up. `steps`: how many roundings an element meets, whose errors differ in sign.
+struct dft_errors {
+    double worst = 0, steps = 0;
+};
+template <class R>
+dft_errors errors_of(dft_steps<R> const& s) {
+    // Multiplied by a factor that is rounded itself: sqrt(5) (Brent, Percival, Zimmermann: Error bounds on complex
+    // floating-point multiplication, 2007) and one rounding.
+    constexpr double factor = 3.24;
+    dft_errors e;
+    for (int i = 0; i < s.count; ++i) {
+        int const r = s.radix[i], half = r / 2;
+        // Sums of two at each level, and sqrt(1/2) in radix 8; or sums of half + 2 products of rounded cosines and sines,
+        // whose terms may cancel.
+        e.worst += r == 2 ? 1 : r == 4 ? 2 : r == 8 ? 5 : (half + 4) * __builtin_sqrt(2.0 * r);
+        e.worst += i + 1 < s.count ? factor : 0;
+        e.steps += r == 2 ? 2 : r == 4 ? 3 : r == 8 ? 5 : half + 3;
+    }
+    return e;
+}
+template <class R>
+dft_errors errors_of(dft_division<R> const& d) {
+    dft_errors const a = errors_of(steps_of<R>(d.n1)), b = errors_of(steps_of<R>(d.n2));
+    constexpr double factor = 3.24;
+    dft_errors const one{a.worst + b.worst + (d.is_long() ? factor : 0), a.steps + b.steps + 1};
+    if (!d.is_chirp()) return one;
+    // Two transforms, a product with the spectrum and two with the chirp. No element of the spectrum of n points is
+    // more than 3 sqrt(n), whatever n: two stationary phases meet there, and each overshoots by a fifth.
+    return {3 * (2 * one.worst + 3 * factor), 2 * (2 * one.steps + 3)};
+}
+
+// Products with a transform. P: a backend. One on the right runs as the transposed product.
+template <policy P>
+class dft_product : public product_over<P> {
+    using Leaf = leaf_of<P>;
+
+public:
+    using typename product_over<P>::space;
+    using typename product_over<P>::arena;
+    static constexpr bool on_host = host_leaf<Leaf>;
+    static constexpr bool by_definition = requires { requires P::is_oracle; };
+
+    using product_over<P>::product_over;
+
+    template <class Q>
+    static constexpr verdict accepts_operands = [] {
+        using A = typename Q::a_operand;
+        using B = typename Q::b_operand;
+        using To = typename Q::c_type;
+        constexpr bool left = is_dft<A> && is_view<B>::value, right = is_view<A>::value && is_dft<B>;
+        if constexpr (!(left || right) || !is_view<typename Q::c_operand>::value) {
+            return verdict::structure;
+        } else if constexpr (!on_host) {
+            return verdict::leaf;
+        } else {
+            using X = std::conditional_t<left, typename Q::b_type, typename Q::a_type>;
+            using T = typename std::conditional_t<left, A, B>::real_type;
+            if constexpr (complex_like<To>)
+                return types_if(std::is_same_v<real_t<To>, T> &&
+                                (std::is_same_v<X, To> || std::is_same_v<X, T>)) &
+                       epilogue_if(epilogue_for<typename Q::epilogue_type, To>);
+            else
+                return verdict::types;
+        }
+    }();
+
+    template <class S>
+    footprint workspace(S const& s) const {
+        using R = real_t<typename S::c_type>;
+        footprint need;
+        if constexpr (!on_host) {
+            return need;
+        } else if constexpr (by_definition) {
+            space::share(need) = 2 * arena::rounded(static_cast<std::size_t>(2 * s.k) * sizeof(double));
+        } else {
+            dft_division<R> const d(s.k);
+            dft_room<R> const room(d);
+            auto const bytes = [](index_t numbers) {
+                return arena::rounded(static_cast<std::size_t>(numbers) * sizeof(R));
+            };
+            space::share(need) = bytes(room.shared) + bytes(room.own * team_for(d, transforms_of(s)));
+        }
+        return need;
+    }
+    // Normwise: |dC_ij| <= x (n max|X| + max|beta E|). The norm of a column of C is sqrt(n) times that of a column of X,
+    // which is at most sqrt(n) max|X|; no element errs by more than the column does. Typical errors are as large in one
+    // element of C as in another, and random: 4.5 standard deviations are met by one element in 100,000.
+    template <class S>
+    bound error_bound(S const& s) const {
+        using R = real_t<typename S::c_type>;
+        double const u = unit_roundoff<R>(), n = static_cast<double>(s.k), adds = s.adds ? 4 : 0;
+        constexpr double factors = 4.5; // alpha and the operand's own
+        if constexpr (by_definition || !on_host) {
+            double const typical = 6 / __builtin_sqrt(n < 1 ? 1 : n) + adds;
+            return {(6 + factors + adds) * u, (typical < 6 ? typical : 6) * u, true};
+        } else {
+            dft_errors const e = errors_of(dft_division<R>(s.k));
+            double const typical = 4.5 * 0.5 * __builtin_sqrt((e.steps + 2) / (n < 1 ? 1 : n));
+            return {(e.worst + factors + adds) * u, (typical + adds) * u, true};
+        }
+    }
+    // What is read and written, over a bandwidth of a host; or the operations, if these take longer.
+    template <class S>
+    double estimate(S const& s) const {
+        using R = real_t<typename S::c_type>;
+        dft_division<R> const d(s.k);
+        auto const each = static_cast<double>(transforms_of(s));
+        if constexpr (by_definition || !on_host) {
+            return static_cast<double>(s.k) * static_cast<double>(s.k) * each * 20e-9;
+        } else {
+            double const bytes = 3 * static_cast<double>(d.length) * 2 * sizeof(R) * each,
+                         lanes = static_cast<double>(dft_kernels_here<R>().lanes);
+            auto const threads = static_cast<double>(s.alone ? 1 : team_for(d, transforms_of(s)));
+            return larger_time(bytes / 10e9, multiply_adds_of(d) * each / (lanes * 1e9 * threads)) + 0.2e-6;
+        }
+    }
+    template <class S>
+    std::string describe(S const& s) const {
+        using R = real_t<typename S::c_type>;
+        std::string text = "dft of " + std::to_string(s.k) + " points";
+        if constexpr (by_definition || !on_host) {
+            return text + " by its definition, in double";
+        } else {
+            dft_division<R> const d(s.k);
+            auto const radices = [](index_t points) {
+                auto const steps = steps_of<R>(points);
+                std::string list;
+                for (int i = 0; i < steps.count; ++i) list += " " + std::to_string(steps.radix[i]);
+                return list;
+            };
+            if (d.is_chirp()) text += " by a convolution of " + std::to_string(d.length) + " (Bluestein)";
+            if (d.is_long())
+                text += ", as " + std::to_string(d.n1) + " x " + std::to_string(d.n2) + ", radices" +
+                        radices(d.n1) + " and" + radices(d.n2) + "; one transform at a time";
+            else
+                text += (d.length > 1 ? ", radices" + radices(d.length) : std::string()) + ", " +
+                        std::to_string(dft_kernels_here<R>().lanes) + " transforms at a time";
+            int const team = team_for(d, transforms_of(s));
+            return text + ", on " + std::to_string(team) + (team == 1 ? " thread" : " threads");
+        }
+    }
+
+    template <class Q>
+    status operator()(Q const& p, arena& memory) const {
+        if constexpr (is_dft<typename Q::a_operand>) {
+            return transform(p, memory);
+        } else { // C^T = B^T A^T
+            auto q = p.with_epilogue(turned_epilogue<typename Q::epilogue_type>{p.epilogue}).transposed();
+            std::swap(q.row0, q.col0);
+            return turn(q, memory);
+        }
+    }
+
+private:
+    template <class Q>
+    status turn(Q const& q, arena& memory) const {
+        // An epilogue that does nothing is one that kernels know.
+        if constexpr (std::is_same_v<typename Q::epilogue_type, turned_epilogue<identity>>)
+            return transform(q.without_epilogue(), memory);
+        else
+            return transform(q, memory);
+    }
+    template <class Q>
+    status transform(Q const& p, arena& memory) const {
+        using R = real_t<typename Q::c_type>;
+        if constexpr (by_definition) {
+            typename arena::scope const scope(memory);
+            double* const roots = memory.template take<double>(2 * p.a.rows);
+            transform_by_definition(p, roots, memory.template take<double>(2 * p.a.rows));
+            return {};
+        } else {
+            if (status s = isa_status(); !s) return s;
+            dft_division<R> const d(p.a.rows);
+            dft_room<R> const room(d);
+            int team = team_for(d, p.c.cols * p.count); // as workspace() had it, or fewer
+            auto const bytes = [](index_t numbers) {
+                return arena::rounded(static_cast<std::size_t>(numbers) * sizeof(R));
+            };
+            while (team > 1 && !memory.fits({bytes(room.shared) + bytes(room.own * team)})) --team;
+            return transform_fast(this->leaf(), p, team, memory);
+        }
+    }
+
+    template <class S>
+    static index_t transforms_of(S const& s) {
+        if constexpr (requires { requires S::a_form::is_transform; })
+            return s.n * s.count;
+        else
+            return s.m * s.count;
+    }
+    // Of one transform.
+    template <class R>
+    static double multiply_adds_of(dft_division<R> const& d) {
+        auto const length = static_cast<double>(d.length);
+        int bits = 1;
+        for (index_t x = d.length; x > 1; x /= 2) ++bits;
+        return 2 * length * bits * (d.is_chirp() ? 2.5 : 1);
+    }
+    template <class R>
+    int team_for(dft_division<R> const& d, index_t transforms) const {
+        index_t const parts = d.is_long() ? divide_up(d.most(), dft_kernels_here<R>().lanes)
+                                          : divide_up(transforms, dft_kernels_here<R>().lanes);
+        // One long transform after another: what threads share is one of them.
+        double const work = multiply_adds_of(d) * static_cast<double>(d.is_long() ? 1 : transforms),
+                     lanes = static_cast<double>(dft_kernels_here<R>().lanes);
+        auto const team = index_t{this->leaf().team(work / lanes)};
+        return static_cast<int>(larger_of(1, smaller(team, parts)));
+    }
+    static double larger_time(double x, double y) { return x < y ? y : x; }
+};
+
+STRATAGEMM_END
