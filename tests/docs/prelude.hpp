@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stratagemm/stratagemm.hpp>
+#include <stratagemm/structure/dft.hpp>
 #include <stratagemm/structure/events.hpp>
 #include <stratagemm/structure/matrix_market.hpp>
 #include <stratagemm/structure/sampled.hpp>

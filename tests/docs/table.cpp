@@ -2,6 +2,7 @@
 // them: H, O, C and R for host, opencl, cuda and reference. A letter stands for every type of its column.
 #include "prelude.hpp"
 
+#include <stratagemm/algorithm/out_of_core.hpp>
 #include <stratagemm/algorithm/verified.hpp>
 
 #if __has_include(<CL/cl.h>)
@@ -56,6 +57,17 @@ struct events {
     static constexpr bool takes =
         sg::takes<sg::csr_product<P>,
                   sg::problem<sg::event_matrix<T, typename P::space>, in<P, T>, out<P, T>>>;
+};
+struct transform {
+    template <class P, class T>
+    static constexpr bool takes = [] {
+        using R = sg::real_t<T>;
+        using To = std::conditional_t<sg::complex_like<T>, T, std::complex<R>>;
+        if constexpr (std::is_same_v<R, float> || std::is_same_v<R, double>)
+            return sg::takes<sg::dft_product<P>, sg::problem<sg::dft<R>, in<P, T>, out<P, To>>>;
+        else
+            return false;
+    }();
 };
 struct sampled {
     template <class P, class T>
@@ -118,6 +130,7 @@ int main() {
     row<sum>("operands `sum`, results `spread`");
     row<csr>("operands `csr`, `coo`, `ell`, `blocked_ell`, `bsr`, `two_of_four`: sparse A or B");
     row<events>("operand `events`: mostly zero A or B");
+    row<transform>("operand `dft`: a Fourier transform");
     row<sampled>("result `sampled`: sparse C");
     row<kept>("operand `keep`: reused by `ozaki`");
 }
