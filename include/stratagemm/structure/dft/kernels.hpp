@@ -60,12 +60,6 @@ struct dft_roots<7> {
     static constexpr double sines[] = {0, s1, s2, s3, -s3, -s2, -s1};
 };
 
-// Whether two floats may be moved as one double.
-template <class R>
-bool is_aligned_pair(R const* p) {
-    return reinterpret_cast<std::uintptr_t>(p) % (2 * sizeof(R)) == 0;
-}
-
 #define STRATAGEMM_OP STRATAGEMM_TARGET inline __attribute__((always_inline))
 #ifdef __CUDACC__ // which warns of it
 #    define STRATAGEMM_UNROLLED

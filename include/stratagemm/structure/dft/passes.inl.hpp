@@ -163,40 +163,62 @@ STRATAGEMM_TARGET void dft_scale(R* x, index_t rows, R re_factor, R im_factor, b
     }
 }
 
-// Pairs (re, im) of lanes<R> elements that follow each other, apart and back.
+// Pairs (re, im), those of a before those of b, as a row of a block, and back.
 template <class R, int... I>
-STRATAGEMM_OP void dft_split(R const* from, R* to, std::integer_sequence<int, I...>) {
-    vec<R> const a = load<R>(from), b = load<R>(from + lanes<R>);
+STRATAGEMM_OP void dft_split(vec<R> a, vec<R> b, R* to, std::integer_sequence<int, I...>) {
     store<R>(to, __builtin_shufflevector(a, b, 2 * I...));
     store<R>(to + lanes<R>, __builtin_shufflevector(a, b, 2 * I + 1 ...));
 }
 template <class R, int... I>
-STRATAGEMM_OP void dft_join(R const* from, R* to, std::integer_sequence<int, I...>) {
+STRATAGEMM_OP void dft_join(R const* from, vec<R>& a, vec<R>& b, std::integer_sequence<int, I...>) {
     constexpr int W = lanes<R>;
     vec<R> const re = load<R>(from), im = load<R>(from + W);
-    store<R>(to, __builtin_shufflevector(re, im, (I / 2 + I % 2 * W)...));
-    store<R>(to + W, __builtin_shufflevector(re, im, ((I + W) / 2 + I % 2 * W)...));
+    a = __builtin_shufflevector(re, im, (I / 2 + I % 2 * W)...);
+    b = __builtin_shufflevector(re, im, ((I + W) / 2 + I % 2 * W)...);
+}
+
+// Pairs (re, im) of the lower halves of two vectors in turn, or of the upper halves.
+template <class R, int Upper, int... I>
+STRATAGEMM_OP vec<R> dft_zip(vec<R> a, vec<R> b, std::integer_sequence<int, I...>) {
+    constexpr int W = lanes<R>;
+    return __builtin_shufflevector(a, b, (I / 2 % 2 * W + I / 4 * 2 + I % 2 + Upper * (W / 2))...);
+}
+// As many vectors as one has pairs, transposed: each round takes halves that lie half of the vectors apart.
+template <class R, int N>
+STRATAGEMM_OP void dft_transpose(vec<R> (&x)[N]) {
+    constexpr auto all = std::make_integer_sequence<int, lanes<R>>();
+    STRATAGEMM_UNROLLED
+    for (int round = 1; round < N; round *= 2) {
+        vec<R> y[N];
+        STRATAGEMM_UNROLLED
+        for (int i = 0; i < N / 2; ++i) {
+            y[2 * i] = dft_zip<R, 0>(x[i], x[i + N / 2], all);
+            y[2 * i + 1] = dft_zip<R, 1>(x[i], x[i + N / 2], all);
+        }
+        STRATAGEMM_UNROLLED
+        for (int i = 0; i < N; ++i) x[i] = y[i];
+    }
 }
 
 // Elements of a matrix into lanes of a block.
 template <class R>
 STRATAGEMM_TARGET void dft_load(dft_lanes<R const> const& g, R* to) {
-    constexpr index_t W = lanes<R>;
+    constexpr index_t W = lanes<R>, N = W / 2;
     constexpr auto all = std::make_integer_sequence<int, lanes<R>>();
     index_t i = 0;
     if (!g.real && g.count == W && g.lane == 2) {
-        for (; i < g.rows; ++i) dft_split<R>(g.data + i * g.row, to + i * 2 * W, all);
-    } else if constexpr (sizeof(R) == 4 && W >= 8) {
-        if (!g.real && g.count == W && g.row == 2 && is_aligned_pair(g.data)) {
-            alignas(64) double square[8 * W]; // an element has as many bytes as a double
-            for (; i + 8 <= g.rows; i += 8) {
-                for (index_t l = 0; l < W; l += 8)
-                    transpose_square<double>(square + l, W,
-                                             reinterpret_cast<double const*>(g.data + i * 2 + l * g.lane),
-                                             g.lane / 2);
-                for (index_t j = 0; j < 8; ++j)
-                    dft_split<R>(reinterpret_cast<R const*>(square + j * W), to + (i + j) * 2 * W, all);
-            }
+        for (; i < g.rows; ++i)
+            dft_split<R>(load<R>(g.data + i * g.row), load<R>(g.data + i * g.row + W), to + i * 2 * W, all);
+    } else if (!g.real && g.count == W && g.row == 2) {
+        for (; i + N <= g.rows; i += N) {
+            vec<R> a[N], b[N];
+            STRATAGEMM_UNROLLED
+            for (index_t l = 0; l < N; ++l)
+                a[l] = load<R>(g.data + (i * 2 + l * g.lane)),
+                b[l] = load<R>(g.data + (i * 2 + (l + N) * g.lane));
+            dft_transpose<R>(a), dft_transpose<R>(b);
+            STRATAGEMM_UNROLLED
+            for (index_t j = 0; j < N; ++j) dft_split<R>(a[j], b[j], to + (i + j) * 2 * W, all);
         }
     }
     for (; i < g.rows; ++i)
@@ -209,21 +231,25 @@ STRATAGEMM_TARGET void dft_load(dft_lanes<R const> const& g, R* to) {
 // And back.
 template <class R>
 STRATAGEMM_TARGET void dft_store(R const* from, dft_lanes<R> const& g) {
-    constexpr index_t W = lanes<R>;
+    constexpr index_t W = lanes<R>, N = W / 2;
     constexpr auto all = std::make_integer_sequence<int, lanes<R>>();
     index_t i = 0;
     if (g.count == W && g.lane == 2) {
-        for (; i < g.rows; ++i) dft_join<R>(from + i * 2 * W, g.data + i * g.row, all);
-    } else if constexpr (sizeof(R) == 4 && W >= 8) {
-        if (g.count == W && g.row == 2 && is_aligned_pair(g.data)) {
-            alignas(64) double square[8 * W];
-            for (; i + 8 <= g.rows; i += 8) {
-                for (index_t j = 0; j < 8; ++j)
-                    dft_join<R>(from + (i + j) * 2 * W, reinterpret_cast<R*>(square + j * W), all);
-                for (index_t l = 0; l < W; l += 8)
-                    transpose_square<double>(reinterpret_cast<double*>(g.data + i * 2 + l * g.lane),
-                                             g.lane / 2, square + l, W);
-            }
+        for (; i < g.rows; ++i) {
+            vec<R> a, b;
+            dft_join<R>(from + i * 2 * W, a, b, all);
+            store<R>(g.data + i * g.row, a), store<R>(g.data + i * g.row + W, b);
+        }
+    } else if (g.count == W && g.row == 2) {
+        for (; i + N <= g.rows; i += N) {
+            vec<R> a[N], b[N];
+            STRATAGEMM_UNROLLED
+            for (index_t j = 0; j < N; ++j) dft_join<R>(from + (i + j) * 2 * W, a[j], b[j], all);
+            dft_transpose<R>(a), dft_transpose<R>(b);
+            STRATAGEMM_UNROLLED
+            for (index_t l = 0; l < N; ++l)
+                store<R>(g.data + (i * 2 + l * g.lane), a[l]),
+                    store<R>(g.data + (i * 2 + (l + N) * g.lane), b[l]);
         }
     }
     for (; i < g.rows; ++i)
