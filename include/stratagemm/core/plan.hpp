@@ -16,7 +16,7 @@ public:
     plan(Policy policy, Shape shape) : policy_(std::move(policy)), shape_(shape) {
         if (shape.m < 0 || shape.n < 0 || shape.k < 0 || shape.count < 0)
             raise(error(errc::shape, "plan: sizes must not be negative"));
-        if (is_vast(shape.m, shape.n, shape.k, shape.count)) raise(error(errc::overflow, vast_refusal));
+        if (is_vast(shape)) raise(error(errc::overflow, vast_refusal));
         if constexpr (requires { policy_.check(shape_); }) policy_.check(shape_).or_throw();
         workspace_ = policy_.workspace(shape_);
     }

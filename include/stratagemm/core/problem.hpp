@@ -457,6 +457,13 @@ struct extent {
     };
     return many(m, k) || many(k, n) || many(m, n);
 }
+// The same of a shape. An operand without memory has no elements to count.
+template <class S>
+bool is_vast(S const& s) {
+    constexpr bool computes = requires { requires S::a_form::is_computed; }
+    || requires { requires S::b_form::is_computed; };
+    return is_vast(s.m, s.n, computes ? 1 : s.k, s.count);
+}
 inline constexpr char const* vast_refusal =
     "gemm: A, B or C has more than 2^52 elements; multiply blocks of it";
 

@@ -24,7 +24,7 @@ STRATAGEMM_BEGIN
 template <class T>
 struct dft_form {
     using value_type = computed<T>;
-    static constexpr bool is_transform = true;
+    static constexpr bool is_transform = true, is_computed = true;
     template <class P>
     requires P::is_backend using over = dft_product<P>;
 };

@@ -29,6 +29,7 @@ struct dft_lanes {
 template <class R>
 struct dft_kernels {
     index_t lanes;
+    int largest_radix; // 8 numbers and their factors take more than 16 registers
     R* (*passes)(dft_steps<R> const&, R*, R*);
     void (*times)(R*, R const*, index_t, bool, bool);
     void (*scale)(R*, index_t, R, R, bool);

@@ -4,6 +4,8 @@
 // A block has a row for each point: the real parts of lanes<R> transforms, then their imaginary parts. Each transform is
 // in a lane of its own and is computed as in any other lane.
 
+inline constexpr int dft_largest_radix = masked || !portable_is_last_resort ? 8 : 4;
+
 // (re, im) = (re, im) times (wr, wi)
 template <class R>
 STRATAGEMM_OP void dft_multiply(vec<R>& re, vec<R>& im, vec<R> wr, vec<R> wi) {
@@ -207,8 +209,12 @@ STRATAGEMM_TARGET void dft_load(dft_lanes<R const> const& g, R* to) {
     constexpr auto all = std::make_integer_sequence<int, lanes<R>>();
     index_t i = 0;
     if (!g.real && g.count == W && g.lane == 2) {
-        for (; i < g.rows; ++i)
-            dft_split<R>(load<R>(g.data + i * g.row), load<R>(g.data + i * g.row + W), to + i * 2 * W, all);
+        // Processors do not fetch ahead over rows that are pages apart.
+        for (; i < g.rows; ++i) {
+            R const* const x = g.data + i * g.row;
+            if (i + 16 < g.rows) __builtin_prefetch(x + 16 * g.row), __builtin_prefetch(x + 16 * g.row + W);
+            dft_split<R>(load<R>(x), load<R>(x + W), to + i * 2 * W, all);
+        }
     } else if (!g.real && g.count == W && g.row == 2) {
         for (; i + N <= g.rows; i += N) {
             vec<R> a[N], b[N];
@@ -260,5 +266,5 @@ STRATAGEMM_TARGET void dft_store(R const* from, dft_lanes<R> const& g) {
 }
 
 template <class R>
-inline constexpr dft_kernels<R> dft_table{lanes<R>,     dft_passes<R>, dft_times<R>,
-                                          dft_scale<R>, dft_load<R>,   dft_store<R>};
+inline constexpr dft_kernels<R> dft_table{lanes<R>,     dft_largest_radix, dft_passes<R>, dft_times<R>,
+                                          dft_scale<R>, dft_load<R>,       dft_store<R>};

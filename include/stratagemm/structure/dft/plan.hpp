@@ -81,8 +81,9 @@ dft_steps<R> steps_of(index_t points) {
     for (; rest % 2 == 0; rest /= 2) ++twos;
     for (int const p : {7, 5, 3})
         for (; rest % p == 0; rest /= p) s.radix[s.count++] = p;
-    int const passes = (twos + 2) / 3, fours = twos == 1 ? 0 : 3 * passes - twos;
-    for (int i = 0; i < passes; ++i) s.radix[s.count++] = twos == 1 ? 2 : i < passes - fours ? 8 : 4;
+    int const widest = dft_kernels_here<R>().largest_radix == 8 ? 3 : 2, // twos of a pass
+        passes = (twos + widest - 1) / widest;
+    for (int i = 0; i < passes; ++i) s.radix[s.count++] = 1 << (twos * (i + 1) / passes - twos * i / passes);
     return s;
 }
 
