@@ -1,10 +1,12 @@
 // Compiled and linked by nvcc: every header, and a product of each kind.
+#include <complex>
 #include <stratagemm/algorithm/out_of_core.hpp>
 #include <stratagemm/algorithm/ozaki.hpp>
 #include <stratagemm/backend/cuda.hpp>
 #include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/blocked_ell.hpp>
 #include <stratagemm/structure/bsr.hpp>
+#include <stratagemm/structure/dft.hpp>
 #include <stratagemm/structure/ell.hpp>
 #include <stratagemm/structure/sampled.hpp>
 #include <stratagemm/structure/two_of_four.hpp>
@@ -21,6 +23,9 @@ int main() {
     sg::gemm(sg::split{sg::host{}}, a, b, c);
     sg::matrix<double> x(4, 4), y(4, 4);
     sg::gemm(sg::ozaki{sg::host{}}, x, x, y);
+    sg::matrix<std::complex<float>> z(4, 4);
+    sg::gemm(sg::host{}, sg::dft<float>(4), a, z);
+    sg::fft(sg::host{}, z, z);
     sg::cuda const gpu;
     sg::cuda::matrix<float> d(gpu, 4, 4), e(gpu, 4, 4);
     sg::gemm(gpu, d, d, e, sg::relu);

@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <complex>
 #include <limits>
-#include <memory>
+#include <thread>
+#include <vector>
 
 namespace sg = stratagemm;
 using sg::index_t;
@@ -437,6 +438,25 @@ TEMPLATE_TEST_CASE("dft has the same bits in any batch and with any number of th
             CHECK(wrong == 0);
         }
     }
+}
+
+TEST_CASE("threads of the program may transform at the same time") {
+    using C = std::complex<float>;
+    auto const x = random_matrix<C>(300, 3, 13);
+    std::vector<int> wrong(4);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+        threads.emplace_back([&, t] {
+            for (index_t n = 1; n <= 300; n += 1 + t) {
+                sg::matrix<C> y(n, 3), z(n, 3);
+                auto const part = x.view().block(0, 0, n, 3);
+                sg::gemm(sg::host{1}, sg::dft<float>(n), part, y);
+                sg::gemm(sg::host{1}, sg::dft<float>(n), part, z);
+                wrong[static_cast<std::size_t>(t)] += !same_bits(y, z);
+            }
+        });
+    for (auto& t : threads) t.join();
+    CHECK(wrong == std::vector<int>(4));
 }
 
 TEST_CASE("NaN and Inf stay in the transform that they are in") {

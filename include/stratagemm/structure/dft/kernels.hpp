@@ -3,8 +3,6 @@
 
 #include "../../backend/host/kernels.hpp"
 
-#include <utility>
-
 STRATAGEMM_BEGIN
 
 // A transform whose length has no prime factors but 2, 3, 5 and 7: a pass for each radix, and the factors of all passes
@@ -59,6 +57,19 @@ struct dft_roots<7> {
                             s2 = 0.97492791218182360702, s3 = 0.43388373911755812048;
     static constexpr double cosines[] = {1, c1, c2, c3, c3, c2, c1};
     static constexpr double sines[] = {0, s1, s2, s3, -s3, -s2, -s1};
+};
+
+// Which elements of two vectors a third one has, at i: the even or the odd ones; or groups of one vector and of the other in
+// turn, of the lower halves or of the upper.
+template <int Odd>
+struct dft_second_of_two {
+    static constexpr int of(int i) { return 2 * i + Odd; }
+};
+template <int Lanes, int Group, int Upper>
+struct dft_in_turn {
+    static constexpr int of(int i) {
+        return i / Group % 2 * Lanes + i / (2 * Group) * Group + i % Group + Upper * (Lanes / 2);
+    }
 };
 
 #define STRATAGEMM_OP STRATAGEMM_TARGET inline __attribute__((always_inline))

@@ -165,37 +165,44 @@ STRATAGEMM_TARGET void dft_scale(R* x, index_t rows, R re_factor, R im_factor, b
     }
 }
 
-// Pairs (re, im), those of a before those of b, as a row of a block, and back.
-template <class R, int... I>
-STRATAGEMM_OP void dft_split(vec<R> a, vec<R> b, R* to, std::integer_sequence<int, I...>) {
-    store<R>(to, __builtin_shufflevector(a, b, 2 * I...));
-    store<R>(to + lanes<R>, __builtin_shufflevector(a, b, 2 * I + 1 ...));
+// Elements of two vectors, numbered through. Written out: nvcc loses a pack among these arguments.
+template <class R, class At>
+STRATAGEMM_OP vec<R> dft_pick(vec<R> a, vec<R> b, At) {
+    if constexpr (lanes<R> == 2)
+        return __builtin_shufflevector(a, b, At::of(0), At::of(1));
+    else if constexpr (lanes<R> == 4)
+        return __builtin_shufflevector(a, b, At::of(0), At::of(1), At::of(2), At::of(3));
+    else if constexpr (lanes<R> == 8)
+        return __builtin_shufflevector(a, b, At::of(0), At::of(1), At::of(2), At::of(3), At::of(4), At::of(5),
+                                       At::of(6), At::of(7));
+    else
+        return __builtin_shufflevector(a, b, At::of(0), At::of(1), At::of(2), At::of(3), At::of(4), At::of(5),
+                                       At::of(6), At::of(7), At::of(8), At::of(9), At::of(10), At::of(11),
+                                       At::of(12), At::of(13), At::of(14), At::of(15));
 }
-template <class R, int... I>
-STRATAGEMM_OP void dft_join(R const* from, vec<R>& a, vec<R>& b, std::integer_sequence<int, I...>) {
-    constexpr int W = lanes<R>;
-    vec<R> const re = load<R>(from), im = load<R>(from + W);
-    a = __builtin_shufflevector(re, im, (I / 2 + I % 2 * W)...);
-    b = __builtin_shufflevector(re, im, ((I + W) / 2 + I % 2 * W)...);
+// Pairs (re, im), those of a before those of b, as a row of a block, and back.
+template <class R>
+STRATAGEMM_OP void dft_split(vec<R> a, vec<R> b, R* to) {
+    store<R>(to, dft_pick<R>(a, b, dft_second_of_two<0>{}));
+    store<R>(to + lanes<R>, dft_pick<R>(a, b, dft_second_of_two<1>{}));
+}
+template <class R>
+STRATAGEMM_OP void dft_join(R const* from, vec<R>& a, vec<R>& b) {
+    vec<R> const re = load<R>(from), im = load<R>(from + lanes<R>);
+    a = dft_pick<R>(re, im, dft_in_turn<lanes<R>, 1, 0>{});
+    b = dft_pick<R>(re, im, dft_in_turn<lanes<R>, 1, 1>{});
 }
 
-// Pairs (re, im) of the lower halves of two vectors in turn, or of the upper halves.
-template <class R, int Upper, int... I>
-STRATAGEMM_OP vec<R> dft_zip(vec<R> a, vec<R> b, std::integer_sequence<int, I...>) {
-    constexpr int W = lanes<R>;
-    return __builtin_shufflevector(a, b, (I / 2 % 2 * W + I / 4 * 2 + I % 2 + Upper * (W / 2))...);
-}
 // As many vectors as one has pairs, transposed: each round takes halves that lie half of the vectors apart.
 template <class R, int N>
 STRATAGEMM_OP void dft_transpose(vec<R> (&x)[N]) {
-    constexpr auto all = std::make_integer_sequence<int, lanes<R>>();
     STRATAGEMM_UNROLLED
     for (int round = 1; round < N; round *= 2) {
         vec<R> y[N];
         STRATAGEMM_UNROLLED
         for (int i = 0; i < N / 2; ++i) {
-            y[2 * i] = dft_zip<R, 0>(x[i], x[i + N / 2], all);
-            y[2 * i + 1] = dft_zip<R, 1>(x[i], x[i + N / 2], all);
+            y[2 * i] = dft_pick<R>(x[i], x[i + N / 2], dft_in_turn<lanes<R>, 2, 0>{});
+            y[2 * i + 1] = dft_pick<R>(x[i], x[i + N / 2], dft_in_turn<lanes<R>, 2, 1>{});
         }
         STRATAGEMM_UNROLLED
         for (int i = 0; i < N; ++i) x[i] = y[i];
@@ -206,14 +213,13 @@ STRATAGEMM_OP void dft_transpose(vec<R> (&x)[N]) {
 template <class R>
 STRATAGEMM_TARGET void dft_load(dft_lanes<R const> const& g, R* to) {
     constexpr index_t W = lanes<R>, N = W / 2;
-    constexpr auto all = std::make_integer_sequence<int, lanes<R>>();
     index_t i = 0;
     if (!g.real && g.count == W && g.lane == 2) {
         // Processors do not fetch ahead over rows that are pages apart.
         for (; i < g.rows; ++i) {
             R const* const x = g.data + i * g.row;
             if (i + 16 < g.rows) __builtin_prefetch(x + 16 * g.row), __builtin_prefetch(x + 16 * g.row + W);
-            dft_split<R>(load<R>(x), load<R>(x + W), to + i * 2 * W, all);
+            dft_split<R>(load<R>(x), load<R>(x + W), to + i * 2 * W);
         }
     } else if (!g.real && g.count == W && g.row == 2) {
         for (; i + N <= g.rows; i += N) {
@@ -224,7 +230,7 @@ STRATAGEMM_TARGET void dft_load(dft_lanes<R const> const& g, R* to) {
                 b[l] = load<R>(g.data + (i * 2 + (l + N) * g.lane));
             dft_transpose<R>(a), dft_transpose<R>(b);
             STRATAGEMM_UNROLLED
-            for (index_t j = 0; j < N; ++j) dft_split<R>(a[j], b[j], to + (i + j) * 2 * W, all);
+            for (index_t j = 0; j < N; ++j) dft_split<R>(a[j], b[j], to + (i + j) * 2 * W);
         }
     }
     for (; i < g.rows; ++i)
@@ -238,19 +244,18 @@ STRATAGEMM_TARGET void dft_load(dft_lanes<R const> const& g, R* to) {
 template <class R>
 STRATAGEMM_TARGET void dft_store(R const* from, dft_lanes<R> const& g) {
     constexpr index_t W = lanes<R>, N = W / 2;
-    constexpr auto all = std::make_integer_sequence<int, lanes<R>>();
     index_t i = 0;
     if (g.count == W && g.lane == 2) {
         for (; i < g.rows; ++i) {
             vec<R> a, b;
-            dft_join<R>(from + i * 2 * W, a, b, all);
+            dft_join<R>(from + i * 2 * W, a, b);
             store<R>(g.data + i * g.row, a), store<R>(g.data + i * g.row + W, b);
         }
     } else if (g.count == W && g.row == 2) {
         for (; i + N <= g.rows; i += N) {
             vec<R> a[N], b[N];
             STRATAGEMM_UNROLLED
-            for (index_t j = 0; j < N; ++j) dft_join<R>(from + (i + j) * 2 * W, a[j], b[j], all);
+            for (index_t j = 0; j < N; ++j) dft_join<R>(from + (i + j) * 2 * W, a[j], b[j]);
             dft_transpose<R>(a), dft_transpose<R>(b);
             STRATAGEMM_UNROLLED
             for (index_t l = 0; l < N; ++l)

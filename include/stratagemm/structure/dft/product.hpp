@@ -127,7 +127,7 @@ public:
             double const bytes = 3 * static_cast<double>(d.length) * 2 * sizeof(R) * each,
                          lanes = static_cast<double>(dft_kernels_here<R>().lanes);
             auto const threads = static_cast<double>(s.alone ? 1 : team_for(d, transforms_of(s)));
-            return larger_time(bytes / 10e9, multiply_adds_of(d) * each / (lanes * 1e9 * threads)) + 0.2e-6;
+            return larger_time(bytes / 25e9, multiply_adds_of(d) * each / (lanes * 1e9 * threads)) + 0.2e-6;
         }
     }
     template <class S>
