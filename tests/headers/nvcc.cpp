@@ -1,4 +1,5 @@
 // Compiled and linked by nvcc: every header, and a product of each kind.
+
 #include <complex>
 #include <stratagemm/algorithm/out_of_core.hpp>
 #include <stratagemm/algorithm/ozaki.hpp>

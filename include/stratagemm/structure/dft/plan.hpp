@@ -192,7 +192,7 @@ bool dft_plan<R>::set_spectrum() {
     return true;
 }
 
-// The plans that were used last, as long as the last cache has room for their tables. Hidden: each library that holds this
+// The plan that was used last, and those before it as long as the last cache has room for their tables. Hidden: each library that holds this
 // one has plans of its own, since they are freed when it is unloaded.
 template <class R>
 struct [[gnu::visibility("hidden")]] dft_plans {
@@ -221,7 +221,7 @@ struct [[gnu::visibility("hidden")]] dft_plans {
         auto room = static_cast<std::size_t>(third_level_cache());
         for (dft_plan<R>** at = &first_; *at;) {
             dft_plan<R>* const x = *at;
-            if (x->users > 0 || x->bytes() <= room) {
+            if (x == first_ || x->users > 0 || x->bytes() <= room) {
                 room -= x->bytes() < room ? x->bytes() : room;
                 at = &x->next;
             } else {
