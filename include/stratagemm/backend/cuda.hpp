@@ -7,12 +7,13 @@
 //   sg::gemm(gpu, a, b, c);                       returns when it is queued
 //   c.download(host_c);                           waits
 //
-// It takes the headers of the CUDA toolkit to compile, no nvcc, and nothing to link; to run, a driver, and
-// NVRTC unless all kernels are in the cache. Without them every call says so. A policy is a device and a
-// stream and no more: products are ordered on the stream and not waited for. With an arena a call allocates
-// nothing and can be captured in a graph, once it has run before, which compiles its kernels.
+// Compiling takes the headers of the CUDA toolkit, no nvcc, and no library to link. Running takes a driver, and NVRTC
+// unless all kernels are in the cache. Without them every call reports what is missing. A policy is a device and a
+// stream and no more: the stream orders the products, and no call waits for them. With an arena a call allocates
+// nothing. Such a call can be captured in a graph, once it has run before, which compiles its kernels.
 //
-// Operands on the host are taken, too, if the header that brings them to a device is included (docs/devices.md).
+// The policy also accepts operands on the host, if the header that copies them to a device is included
+// (docs/devices.md).
 #pragma once
 
 #include "../device/device_matrix.hpp"
@@ -67,9 +68,9 @@ struct cuda {
     status ready() const { return session().ready(); }
     status synchronize() const { return session().synchronize(stream); }
 
-    // C in the accumulator's type, or, for 16-bit and int8 operands, in their own, or in either for fp8; epilogues
-    // that have a device source. In int8 are sums modulo 2^8. Of two types, which one holds all numbers of the other, the
-    // product is that of the wider type.
+    // C has the accumulator's type; or, for 16-bit and int8 operands, their own type; or, for fp8, either type of 16
+    // bits. Epilogues need a device source. Sums in int8 are modulo 2^8. If the operands have two types, one type holds
+    // all numbers of the other, and the product is that of the wider type.
     template <class P>
     static constexpr verdict accepts =
         types_if(have_wider<typename P::a_type, typename P::b_type>&& element<typename P::wide_type> &&
@@ -111,7 +112,7 @@ struct cuda {
         });
     }
 
-    // Whichever way the operands lie: the shape does not tell.
+    // The workspace covers every layout of the operands, which the shape does not tell.
     template <class S>
     requires has_one_type<S> footprint workspace(S const& s)
     const {
@@ -124,7 +125,7 @@ struct cuda {
                 auto const with = [&](cuda_choice const& choice) {
                     f.device = larger(f.device,
                                       cuda_product<Problem>::workspace(choice, sides, terms_beside<S> > 0));
-                    // These kernels ask for an A whose elements are side by side. Another A may need copies.
+                    // These kernels need an A whose elements are side by side. Another A may need copies.
                     return choice.tile.engine == cuda_engine::narrow && (choice.shifted || choice.invariant);
                 };
                 if (with(choice_for<In>(sides, lying))) with(choice_for<In>(sides, any_layout));
@@ -132,7 +133,8 @@ struct cuda {
         return f;
     }
 
-    // Of two types: copies of what is widened, which lines need not be, beside what the product of the wider type takes.
+    // The workspace of operands of two types: copies of those that are widened, which need not be lines, beside the
+    // workspace of the product of the wider type.
     template <class S>
     requires(!has_one_type<S>) footprint workspace(S const& s)
     const {
@@ -154,7 +156,7 @@ struct cuda {
         return larger(f, sums);
     }
 
-    // Of operands that are known: most products need none, and are queued sooner without.
+    // The workspace of operands that are known. Most products need none, and are queued sooner without workspace.
     template <class Problem>
     footprint workspace_for(Problem const& p) const {
         if constexpr (is_dense<Problem> && has_one_type<Problem>) {
@@ -186,7 +188,7 @@ struct cuda {
             auto const length = static_cast<double>(s.k + terms_beside<S>);
             double const spread = complex_like<TA> ? 1.5 : 1;
             bound b{spread * 1.01 * (length + 4) * u, spread * (3 + 2 * __builtin_sqrt(length)) * u};
-            // A shape does not tell how operands lie, or whether C is turned.
+            // A shape does not tell the layout of the operands, or whether C is turned.
             bool on_tensor_cores = false;
             cuda_sides const either[] = {sides_for(s), {s.n, s.m, s.k, s.count}};
             for (cuda_sides const& sides : either)
@@ -196,13 +198,13 @@ struct cuda {
                                        (engine == cuda_engine::narrow && sizeof(TA) == 2);
                 }
             if (on_tensor_cores) {
-                // Tensor cores cut off where others round, once for so many terms or so.
+                // Tensor cores truncate where other units round, about once for `at_once` terms.
                 double const at_once = where().capability >= 90 ? 16 : where().capability >= 80 ? 8 : 4;
                 b = {2 * b.worst, b.expected + length / at_once * u};
                 double const tf = sizeof(TA) == 4 ? 0x1p-9 : 0;
                 b.worst += tf, b.expected += tf;
-                // Of fp8 they add 32 products and a sum, and keep 13 bits after the first of the largest of
-                // these (Khattak, Mikaitis: Accurate models of NVIDIA tensor cores, 2025); up to four times
+                // For fp8, tensor cores add 32 products and a sum, and keep 13 bits after the first of the largest of
+                // these (Khattak, Mikaitis: Accurate models of NVIDIA tensor cores, 2025). They do so up to four times
                 // in a row.
                 double const times = !is_fp8<TA> ? 0 : s.k < 128 ? static_cast<double>((s.k + 31) / 32) : 4;
                 b.worst += 33 * times * 0x1p-13, b.expected += 2 * times * 0x1p-13;
@@ -212,19 +214,20 @@ struct cuda {
         }
     }
 
-    // By the model that chooses the kernel, in cycles of a device under load; and the operands have to be read.
+    // The model that chooses the kernel gives the time, in cycles of a device under load. Reading the operands is a
+    // lower limit.
     template <class S>
     double estimate(S const& s) const {
         double const clock = where().capability >= 90 ? 1.75e9 : 1.4e9;
         double const work = choice_in_rows(s).cycles / clock,
                      traffic = operand_bytes(s) / leaf().limits().bandwidth;
-        // Of products that are queued one after another, each begins a microsecond before the one before has ended,
-        // and none is done sooner than a host queues it: in 2.8 to 3.5 us.
+        // If products are queued one after another, each begins a microsecond before the one before has ended. No
+        // product is done sooner than a host queues it, in 2.8 to 3.5 us.
         double const alone = work > traffic ? work : traffic;
         return (alone > 4.1e-6 ? alone : 4.1e-6) - 1e-6;
     }
 
-    // For a C in row-major order, and operands that lie as the shape says.
+    // The text is for a C in row-major order, and for the layouts that the shape says.
     template <class S>
     std::string describe(S const& s) const {
         cuda_choice const choice = choice_in_rows(s);
@@ -244,9 +247,9 @@ struct cuda {
                std::to_string(choice.part) + (choice.together ? " to the blocks of a cluster" : "") + copies;
     }
 
-    // Looks for the best tile for products of T of about this size, and keeps it for them if it is faster than what
-    // they get now: in this process, and in the user's cache for the next. Nothing else looks for tiles; it takes as
-    // long as it is given.
+    // Looks for the best tile for products of T of about this size. A tile that is faster than the one that these
+    // products get now is kept for them: in this process, and in the user's cache for the next. No other function looks
+    // for tiles. The search takes as long as the given time.
     template <class T>
     result<cuda_tuned> tune(stratagemm::shape<T> const& s, cuda_tuning_options const& options = {}) const {
         auto found = tune_tile(
@@ -281,7 +284,8 @@ struct cuda {
         });
     }
 
-    // Products of a group share launches, but for those that are better off alone; all on the stream.
+    // Products of a group share launches, except those that are faster with a separate launch. All launches are on the
+    // stream.
     template <class Problem>
     footprint group_workspace(group<Problem> const& all) const requires has_one_type<Problem> {
         using In = typename Problem::a_type;
@@ -335,7 +339,7 @@ private:
         return wide;
     }
 
-    // What there may be of terms beside the first of each operand.
+    // The terms that a sum may have beside the first of each operand.
     template <class S>
     static constexpr index_t terms_beside =
         further_terms<typename S::a_form> + further_terms<typename S::b_form>;
@@ -344,7 +348,7 @@ private:
     cuda_sides sides_for(S const& s) const {
         return oriented(letter<typename S::wide_type>(), {s.m, s.n, s.k, s.count});
     }
-    // For a C in row-major order.
+    // The choice for a C in row-major order.
     template <class S>
     cuda_choice choice_in_rows(S const& s) const {
         using W = typename S::wide_type;
@@ -368,7 +372,7 @@ private:
         }
     }
 
-    // As if nothing could be read as it lies that other layouts need copies for.
+    // The layout that needs all copies that any other layout needs.
     static constexpr cuda_layout any_layout{true, false, false};
     static constexpr cuda_layout layouts[] = {{false, false}, {false, true}, {true, false}, {true, true}};
 
@@ -386,7 +390,7 @@ private:
             return memory.fits(f);
         };
         cuda_choice choice = choice_for<In>(sides, product.layout());
-        // The arena was sized for a product that lies otherwise, as in a group, or before one was tuned.
+        // The arena was sized for a product with another layout, as in a group, or before a product was tuned.
         if (!fits(choice)) choice = choice_for<In>(sides, any_layout);
         if (!fits(choice)) choice = choice_with<In>(sides, tile, any_layout);
         if (!fits(choice))
@@ -394,7 +398,8 @@ private:
         return product.run(choice, memory);
     }
 
-    // Of two types: as they are stored, or of copies, unless these take longer.
+    // The choice for operands of two types: the kernel reads them as they are stored, or reads copies, if copies take
+    // less time.
     template <class W>
     cuda_choice choice_of_two(cuda_sides const& s, cuda_layout const& lying) const {
         cuda_choice copied = choice_for<W>(s, {lying.a_along_k, lying.b_along_k, lying.a_in_lines});
@@ -402,7 +407,7 @@ private:
         cuda_choice const read = choice_for<W>(s, lying);
         return read.widens && read.cycles < copied.cycles ? read : copied;
     }
-    // Operands of two types that lie so, the second one first if they are `turned`.
+    // The layout of operands of two types; the second operand comes first if they are `turned`.
     template <class S>
     static cuda_layout stored(cuda_layout lying, bool turned) {
         auto const narrow = []<class T>(T const*) {
@@ -414,7 +419,8 @@ private:
         return lying;
     }
 
-    // How few columns of C are multiplied whose A is narrower than B; the direct engine: not by itself.
+    // The choice for few columns of C if A is narrower than B. If the choice has the direct engine, few columns get no
+    // separate kernel.
     cuda_choice few_columns(cuda_sides const& s, cuda_layout const& lying, std::size_t element) const {
         cuda_choice x;
         if (invariant || tile.engine != cuda_engine::direct || !is_narrow(type_letter<float>(), s)) return x;
@@ -431,7 +437,8 @@ private:
         x.together = by_model.together && x.part > 0;
         return x;
     }
-    // Calls f with a product of two types that reads them as they are stored, and with how; unless copies are for it.
+    // Calls f with a product of two types that reads its operands as they are stored, and with the choice for it. Calls
+    // nothing if copies are faster.
     template <class Problem, class F>
     bool as_stored(Problem const& p, F const& f) const {
         using W = typename Problem::wide_type;
@@ -449,7 +456,8 @@ private:
                                                                         : look(p, false, false);
     }
 
-    // The product of operands that are read as they are stored, or that of the wider type, of copies of what is widened.
+    // The product of operands that are read as they are stored, or the product of the wider type, with copies of the
+    // operands that are widened.
     template <class Problem>
     status multiply_widened(Problem const& p, arena& memory) const {
         using W = typename Problem::wide_type;
@@ -516,7 +524,7 @@ private:
 
     cuda_session& session() const { return cuda_session::of(device); }
 
-    // Of the operands: t for floats that may be rounded.
+    // The letter of the operands' type; t for floats that may be rounded.
     template <class In>
     char letter() const {
         return tf32 && std::is_same_v<In, float> ? 't' : type_letter<In>();
@@ -540,7 +548,8 @@ private:
             cuda_tile only;
             cuda_choice choice;
         };
-        // A product asks for its shape both ways and in each layout: two that share a place keep what they have.
+        // A product looks up its shape in both orientations and in each layout. Two that share a place keep their
+        // results.
         thread_local std::array<known, 512> all;
         char const type = letter<In>();
         std::uint64_t place = 0; // from the upper bits: the lower ones of sides are often zero

@@ -30,7 +30,8 @@ struct cuda_tile {
     // Rows of tiles that are walked through together; of small, products; of narrow, how far apart rows of a block
     // are.
     short group = 1;
-    // Blocks below each other that share what is fetched of B (wgmma), or the pieces of k (few columns in order).
+    // Blocks below each other that share the tiles of B that they fetch (wgmma), or the pieces of k (few columns in
+    // order).
     short cluster = 1;
     short parts = 0;  // of k, summed each by itself; 0: as the model says
     short beside = 1; // blocks beside each other that share what is fetched of A; wgmma only
@@ -74,20 +75,20 @@ struct cuda_form {
     bool a_along_k = true, b_along_k = false;
     bool partial = false; // sums of parts of k go to workspace
     bool tail = false;    // so do those of the last tiles alone
-    // Operands may be read as vectors: A of narrow, and those of small, where batches have no gaps; both, of simt, fp64
-    // and mma, begin all their lines at multiples of 16 bytes.
+    // Operands may be read as vectors. narrow: A. small: both, where batches have no gaps. simt, fp64 and mma: both
+    // begin all their lines at multiples of 16 bytes.
     bool dense = false;
     bool words = false;           // A of narrow is dense, but its lines begin at multiples of 4 bytes only
     bool spreads = false;         // the result goes to several targets
     bool sums = false;            // of copies: operands are sums
     short a_unit = 1, b_unit = 1; // of simt and mma: elements that are copied at a time if it is not dense
-    // Then: what lies along k is turned on the way, and the tile does not.
+    // If an operand is not dense: one that lies along k is turned on the way, and its tile does not lie along k.
     bool a_turned = false, b_turned = false;
     short table = 0, table_states = 1; // products that share a launch, and their epilogues; of blocked
     bool direct = false;               // of simt: a large tile reads lines along k as they lie
     bool leaves_out = false;           // of simt: terms of its last step that are beyond k
-    // Of mma: what is not dense is read in aligned pieces, and shifted. Of narrow: A is dense, but its lines may
-    // begin anywhere; of narrow in order, so may those of B that lie along k.
+    // mma reads operands that are not dense in aligned pieces, and shifts them. For narrow: A is dense, but its lines
+    // may begin anywhere. For narrow in order, lines of B along k may begin anywhere, too.
     bool shifted = false;
     bool together = false;  // parts of k are the blocks of a cluster, which add them up
     bool invariant = false; // nothing is contracted but multiply-adds, and no sum is -0
@@ -103,26 +104,26 @@ constexpr bool may_read_along_k(cuda_tile const& t) {
     return t.engine == cuda_engine::simt && t.micro_m * t.micro_n > 64 && t.micro_m * t.micro_n <= 128;
 }
 
-// Whether simt leaves out what the last step of a tile has beyond k, in eights, because that is felt. To ask at each
-// step takes up to 5% longer.
+// Whether simt leaves out the terms of the last step of a tile that are beyond k, in eights, because they take
+// noticeable time. Checking this at each step takes up to 5% longer.
 constexpr bool leaves_out(cuda_tile const& t, std::ptrdiff_t k) {
     std::ptrdiff_t const beyond = (t.k - 1 - (k - 1) % t.k) / 8 * 8;
     return t.engine == cuda_engine::simt && 25 * beyond >= k;
 }
-// That a tile multiplies then.
+// The number of terms that a tile multiplies then.
 constexpr std::ptrdiff_t terms_of(cuda_tile const& t, std::ptrdiff_t k) {
     std::ptrdiff_t const unit = leaves_out(t, k) ? 8 : t.k;
     return ((k - 1) / unit + 1) * unit;
 }
 
-// How far apart the lines of a copy are that so many elements lie on: they begin at multiples of 16 bytes, and long ones
-// with a line of the cache, of which tiles are fetched sooner (model.hpp).
+// How far apart the lines of a copy are, with `length` elements each. Lines begin at multiples of 16 bytes. Long lines
+// begin with a line of the cache, since tiles are fetched sooner from such lines (model.hpp).
 constexpr std::ptrdiff_t line_of_copy(std::ptrdiff_t length, std::size_t element) {
     auto const size = static_cast<std::ptrdiff_t>(element), unit = (length * size < 1024 ? 16 : 128) / size;
     return (length + unit - 1) / unit * unit;
 }
 
-// The form that a tile takes, if operands lie as given: some take one only.
+// The form that a tile takes, if operands lie as given. Some tiles take one form only.
 inline cuda_form form_for(cuda_tile const& t, std::size_t element, cuda_form given) {
     bool const on_tensor_cores = t.engine == cuda_engine::wgmma || t.engine == cuda_engine::mma;
     given.direct &= may_read_along_k(t);
@@ -185,8 +186,9 @@ constexpr int fetchers_of(cuda_tile const& t) {
     return warps == 8 && t.micro_m * t.micro_n >= 1024 ? 4 : 1;
 }
 
-// Whether the lines of A and B may begin anywhere. Threads of some warps then copy what the hardware cannot fetch.
-// Large tiles do without: their warps have no registers left, and a copy of the operands costs them little.
+// Whether the lines of A and B may begin anywhere. Threads of some warps then copy the operands that the hardware
+// cannot fetch. Large tiles do without these copies: their warps have no registers left, and a copy of the operands
+// costs large products little.
 constexpr bool takes_any_lines(cuda_tile const& t) {
     return (t.engine == cuda_engine::fp64 && fetchers_of(t) == 1) ||
            (t.engine == cuda_engine::simt && t.micro_m * t.micro_n <= 128 && t.m * t.n <= 128 * 128);
@@ -212,14 +214,14 @@ inline int blocks_with_sums(cuda_tile const& t, int sums) {
     int const blocks = (sums > 64 ? 256 : sums > 32 ? 384 : 512) / threads_of(t);
     return blocks > 0 ? blocks : 1;
 }
-// Where there would be `blocks` if threads had one sum of each element.
+// The same for threads that have two sums of each element; with one sum of each there would be `blocks`.
 inline int blocks_with_pieces(cuda_tile const& t, int blocks) {
     if (t.engine != cuda_engine::simt) return blocks;
     int const least = blocks_with_sums(t, 2 * t.micro_m * t.micro_n);
     return least < blocks ? least : blocks;
 }
 
-// The most columns of m rows that have a kernel of their own (narrow.cu.hpp). Beyond these the tiles of other kernels
+// The most columns of m rows that have a dedicated kernel (narrow.cu.hpp). For more columns the tiles of other kernels
 // are faster, although they are mostly empty.
 constexpr std::ptrdiff_t narrow_most(char type, std::ptrdiff_t m) {
     switch (type) {
@@ -329,10 +331,10 @@ inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdi
                                   short cluster = 1) {
     bool const on_tensor_cores = element == 2;
     cuda_tile t{.engine = cuda_engine::narrow, .n = static_cast<short>(n), .cluster = cluster};
-    // What a cluster fills, and what each of its blocks has.
+    // The multiprocessors that a cluster fills, and the share that each of its blocks has.
     std::ptrdiff_t const units = units_for(t, d.units) / cluster,
                          pieces = ((k - 1) / piece + cluster) / cluster;
-    // Few rows wait for each step: a piece is one, if it is not too deep.
+    // Blocks with few rows wait for each step. A piece is then one step, if the piece is not too deep.
     bool const in_one_step =
         a_along_k && !on_tensor_cores && element < 16 && m <= d.units && piece > 128 && piece <= 256;
     t.k = in_one_step       ? static_cast<short>((piece + 31) / 32 * 32)
@@ -385,10 +387,9 @@ inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdi
     return t;
 }
 
-// For a batch. Threads have few elements, so that what neighbours store is whole lines of memory; where
-// columns come in no vectors a thread has one of them, if that does not mean reading more than multiplying. A
-// block has about 128 threads and up to 21 KB of operands at a time, or 44 where that is not enough for 64
-// threads or for whole vectors.
+// The tile of a batch. Threads have few elements, so that neighbours store whole lines of memory. Where columns come in
+// no vectors, a thread has one column, if the kernel then does not read more than it multiplies. A block has about 128
+// threads and up to 21 KB of operands at a time, or 44 where 21 KB are not enough for 64 threads or for whole vectors.
 inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::size_t element) {
     if (m < 1 || n < 1 || k < 1) return {};
     std::ptrdiff_t const width = n % 4 == 0 || n >= 24 ? 4 : n % 2 == 0 ? 2 : 1;
@@ -432,7 +433,8 @@ constexpr std::size_t warp_results(cuda_tile const& t, std::size_t element) {
         1024 + static_cast<std::size_t>(t.stages) *
                    (static_cast<std::size_t>(t.m + t.n) * static_cast<std::size_t>(t.k) * 8 + 16);
     constexpr std::size_t box = 2048;
-    // What a block may have at all on devices with 99 KB for one, what each of two has on sm_90, and one alone there.
+    // The shared memory that a block may have on devices with 99 KB for one, that each of two blocks has on sm_90, and
+    // that a single block has there.
     std::size_t const room = tiles + warps * box <= 101376   ? 101376
                              : tiles + warps * box <= 115712 ? 115712
                                                              : 232448;
@@ -441,7 +443,8 @@ constexpr std::size_t warp_results(cuda_tile const& t, std::size_t element) {
         --some;
     return static_cast<std::size_t>(some) * box;
 }
-// Of mma, for each row of a tile, in the memory of its stages (ROW_BYTES in kernels/rows.cu.hpp).
+// Bytes of shared memory that mma uses for the results of each row of a tile, in the memory of its stages (ROW_BYTES in
+// kernels/rows.cu.hpp).
 inline constexpr std::size_t cuda_row_results = 256;
 
 // Lines of B along k that wgmma fetches at a time: each block of a cluster its part, and hardware takes up to 256.
@@ -449,7 +452,8 @@ constexpr int lines_fetched(cuda_tile const& t) {
     int const all = t.n / t.cluster;
     return t.engine == cuda_engine::wgmma && all > 256 ? all / 2 : all;
 }
-// Of B not along k: each block takes some of the boxes of 128 bytes, or, if it cannot be so, some lines of all.
+// Terms that are fetched at a time of a B that does not lie along k: each block takes some of the boxes of 128 bytes
+// or, if the boxes cannot be divided, some lines of all.
 constexpr int terms_fetched(cuda_tile const& t) {
     return (t.n + t.k - 1) / t.k % t.cluster == 0 ? t.k : t.k / t.cluster;
 }
@@ -459,7 +463,7 @@ constexpr int columns_fetched(cuda_tile const& t, std::size_t element, bool b_al
     return t.engine == cuda_engine::wgmma && !b_along_k ? (t.n + line - 1) / line * line : t.n;
 }
 
-// Of dynamic shared memory. What is fetched begins at a multiple of 1 KiB.
+// Bytes of dynamic shared memory. Fetched tiles begin at multiples of 1 KiB.
 inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element, bool b_along_k) {
     if (!reads_lines(t.engine)) return 0;
     std::size_t const stage =
@@ -477,8 +481,8 @@ inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element, bool
     return 1024 + results + static_cast<std::size_t>(t.stages) * (stage + 16);
 }
 
-// With the gaps between lines of operands that are turned on the way. What threads of simt copy may begin anywhere:
-// three blocks of 128x64 that turn both operands just fit.
+// The same, with the gaps between lines of operands that are turned on the way. Lines that threads of simt copy may
+// begin anywhere: three blocks of 128x64 that turn both operands just fit.
 inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element, cuda_form const& f) {
     std::size_t const bytes = shared_bytes_of(t, element, f.b_along_k);
     if (t.engine != cuda_engine::simt || f.dense) return bytes;
@@ -513,8 +517,8 @@ inline bool turns_on_the_way(cuda_tile const& t) {
     return t.engine == cuda_engine::simt && threads_of(t) >= 96;
 }
 
-// Warps that only fetch. Of simt, where threads copy, four if at least as many multiply: one on each scheduler, since
-// what it issues delays those that multiply.
+// The number of warps that only fetch. Where threads of simt copy, four warps fetch if at least as many multiply: one
+// on each scheduler, since each instruction that a fetching warp issues delays the warps that multiply.
 inline int fetchers_of(cuda_tile const& t, cuda_form const& f) {
     if (t.engine == cuda_engine::fp64) return f.dense ? fetchers_of(t) : 4;
     return t.engine != cuda_engine::simt || f.dense ? 0 : threads_of(t) < 128 ? 1 : 4;

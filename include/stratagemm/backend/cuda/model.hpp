@@ -27,13 +27,13 @@ using cuda_sides = device_sides;
 // Bytes that come to a pair of multiprocessors in a cycle, however few others read.
 inline constexpr double cuda_bytes_of_pair = 43;
 
-// Cycles that pass until the host has queued so many launches, and made maps of operands: small products wait for that.
+// Cycles until the host has queued `launches` launches and made the maps of operands. Small products wait for that.
 inline double launching(int launches, bool maps) { return 8500.0 * launches - 2500 + (maps ? 1500 : 0); }
 
-// Rounds of blocks on all multiprocessors, each for a tile of C and all of k; and for sums of parts of k another
-// launch, and what it takes to write and to read them. Where only the last round is in parts, it is a round of its
-// own. All times are in cycles. The constants are those that fit measurements on an H200 best
-// (bench/results/tiles-h200.txt), and on an H100 (tiles-h100.txt).
+// The model counts rounds of blocks on all multiprocessors. In a round each block has a tile of C and all of k. If k is
+// in parts, the model adds another launch, and the time to write and to read the sums of the parts. Where only the last
+// round is in parts, the model counts it as a separate round. All times are in cycles. The constants are those that fit
+// measurements on an H200 best (bench/results/tiles-h200.txt), and on an H100 (tiles-h100.txt).
 class cuda_model {
 public:
     // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle. An element of the
@@ -70,7 +70,7 @@ private:
         return static_cast<double>(x);
     }
     static double up(std::ptrdiff_t x, std::ptrdiff_t y) { return real((x + y - 1) / y); }
-    // Of two things at a time; where both take about as long, each delays the other.
+    // The time of two things that happen at once; where both take about as long, each delays the other.
     static double longer(double x, double y) {
         double const most = x > y ? x : y, ratio = x > y ? y / x : x / y, square = ratio * ratio;
         return most * (1 + 0.12 * square * square * square);
@@ -81,7 +81,7 @@ private:
     bool rows_are_aligned() const { return row_bytes_ % 16 == 0; }
     std::ptrdiff_t line_of_a() const { return lying_.a_along_k ? s_.k : s_.m; }
     std::ptrdiff_t line_of_b() const { return lying_.b_along_k ? s_.k : s_.n; }
-    // As tiles are fetched: of a copy, if there is one.
+    // The lines that tiles are fetched from: those of a copy, if there is one.
     std::ptrdiff_t fetched_line(std::ptrdiff_t side, bool lies_along_k, bool along_k) const {
         std::ptrdiff_t const line = lies_along_k ? s_.k : side;
         bool const is_copy = copied() > 0 && copied_of(side, lies_along_k, along_k) > 0;
@@ -112,9 +112,10 @@ private:
     bool takes_lines() const {
         return takes_any_lines(t_) && (how_.shifted || !is(cuda_engine::simt)) && copies_itself();
     }
-    // By a warp beside those that multiply.
+    // Whether a warp beside those that multiply fetches the operands.
     bool gathers() const { return is(cuda_engine::simt) && takes_lines(); }
-    // Blocks that gather, of which some need more shared memory than those that the hardware serves.
+    // The blocks that a multiprocessor has room for if they gather. Some of these need more shared memory than those
+    // that the hardware serves.
     int blocks_in(std::size_t shared_bytes) const {
         bool const turns = turns_on_the_way(t_);
         cuda_form gathered = form_;
@@ -133,13 +134,13 @@ private:
         return copied() > 0 ? (element_ == 1 ? 7000 : 5500) + 2 * copied() / bytes_per_cycle / units_ : 0;
     }
 
-    // Of mma: a block waits for each step of k, and others of its multiprocessor multiply meanwhile. The constants
-    // are those of an H100.
+    // Whether mma has one stage: a block then waits for each step of k, while other blocks of its multiprocessor
+    // multiply. The constants are those of an H100.
     bool has_one_stage() const { return is(cuda_engine::mma) && t_.stages == 1; }
 
-    // Until the first tile has come. Blocks of a cluster begin together; the largest clusters fetch so little that
-    // their tiles come sooner, small ones most of all. Products of bytes by `blocked` have few terms: most of their
-    // blocks begin while others store.
+    // Cycles until the first tile has come. Blocks of a cluster begin together. The largest clusters fetch so little
+    // that their tiles come sooner, small tiles most of all. Products of bytes by `blocked` have few terms: most of
+    // their blocks begin while others store.
     double begins() const {
         if (is(cuda_engine::blocked) && element_ == 1) return 3300;
         if (has_one_stage()) return shifts() ? 3000 : by_words() ? 4700 : 3700;
@@ -157,7 +158,8 @@ private:
     bool in_large_cluster() const {
         return is(cuda_engine::wgmma) && element_ == 2 && t_.blocks_of_cluster() >= 4;
     }
-    // Tiles of B do so within lines of the cache, if B lies along n and their width is no multiple of such a line.
+    // Whether tiles of B begin within lines of the cache: B lies along n, and the width of a tile is no multiple of
+    // such a line.
     bool begins_within() const {
         return is(cuda_engine::wgmma) && columns_fetched(t_, element_, form_.b_along_k) > t_.n;
     }
@@ -167,7 +169,7 @@ private:
         if (by_words()) return 1; // threads beside each other read neighbouring pieces
         double const by_threads = shifts() ? 1.5 : 2.2;
         std::size_t const bytes = static_cast<std::size_t>(line) * element_;
-        // Sectors of 32 bytes that two lines share are fetched for both. Of lines at multiples of 64 bytes, every
+        // Sectors of 32 bytes that two lines share are fetched for both. If lines begin at multiples of 64 bytes, every
         // other one begins within a line of the cache.
         bool const small = t_.m * t_.n <= 128 * 128, pairs = is(cuda_engine::wgmma) && element_ < 4;
         bool const of_pairs = is(cuda_engine::wgmma) && element_ == 2;
@@ -185,7 +187,7 @@ private:
             double const busy = share * (small ? 1.4 : 1.3);
             return busy > 1 ? busy : 1;
         }
-        // Of lines that begin within such lines, half of the multiprocessors keep more than half of the paths busy,
+        // If lines begin within lines of the cache, half of the multiprocessors keep more than half of the paths busy,
         // unless none of them shares a path.
         if (pairs && share > 0.5) share = __builtin_sqrt(share);
         if (shifts()) share = 1; // a multiprocessor's own threads take so long
@@ -204,13 +206,14 @@ private:
                                                                : real(s_.n);
         double const terms = all ? up(depth, t_.k) * t_.k : real(depth);
         if (gathers()) {
-            // So many requests are under way at a time; what only one tile reads comes from memory, which takes longer.
+            // The gathering threads have a limited number of requests under way at a time. Lines that only one tile
+            // reads come from memory, which takes longer.
             double const of_a = rows / unit_of_a() * (1 + 0.55 * size_of_a_ / size_ / up(s_.n, t_.n)),
                          of_b = cols / unit_of_b() * (1 + 0.55 * size_of_b_ / size_ / up(s_.m, t_.m));
             return (of_a + of_b) * terms * size_ / 23;
         }
-        // Threads that copy pieces wait longer for those that come from memory, most of all if none of them multiplies
-        // meanwhile. Four bytes at a time take so long to ask for that nobody waits.
+        // Threads that copy pieces wait longer for pieces from memory, most of all if none of these threads multiplies
+        // meanwhile. To ask for four bytes at a time takes so long that no thread waits.
         double const from_memory = by_words() || shifts() ? (streams() ? rows : streams_any() ? cols : 0) : 0;
         double const each = terms * size_;
         if (by_words()) {
@@ -225,7 +228,7 @@ private:
             rows * slowed(fetched_line(s_.m, lying_.a_along_k, form_.a_along_k), share) / t_.beside +
             cols * slowed(fetched_line(s_.n, lying_.b_along_k, form_.b_along_k), share, begins_within()) /
                 t_.cluster;
-        // Whoever asks for it. What arrives in several blocks at once arrives sooner.
+        // All bytes count, whichever block asks for them. Lines that arrive in several blocks at once arrive sooner.
         double const all_of_it = (rows + cols) * (in_large_cluster() ? 0.75 : 1);
         return ((asked > all_of_it ? asked : all_of_it) + from_memory) * each / bytes_per_cycle;
     }
@@ -234,7 +237,7 @@ private:
         bool const eights = static_cast<std::size_t>(line) * element_ % 8 == 0;
         return blocks_ > 1 ? (eights ? 29 : 20.5) : eights ? 26 : 17.5;
     }
-    // Doubles, copied by warps of their own: the warps that multiply wait for a part of the copy. Two blocks on a
+    // Whether dedicated warps copy doubles: the warps that multiply wait for a part of the copy. Two blocks on a
     // multiprocessor wait for each other's copies, too.
     bool copied_by_threads() const { return is(cuda_engine::fp64) && takes_lines(); }
     double copying_by_threads(std::ptrdiff_t depth) const {
@@ -255,7 +258,8 @@ private:
     double one_after_another(double beside) const {
         return 1000 + real(t_.m) * t_.n * t_.k / rate_ + (beside < 2 ? fetching(1, t_.k) : 0);
     }
-    // Until what a step of k reads has come. `blocked` has to store that before its threads, a few warps, multiply it.
+    // Cycles until the operands of a step of k have come. `blocked` has to store them before its threads, a few warps,
+    // multiply them.
     double shortest_step(double beside) const {
         double const each = t_.micro_m * t_.micro_n * t_.k; // multiply-adds of a thread
         switch (t_.engine) {
@@ -272,7 +276,7 @@ private:
             double const one = reads_pages() || shares ? 400 : 250;
             return same > one ? same : one;
         }
-        case cuda_engine::wgmma: // a stage comes so long after it was asked for, and all are on their way
+        case cuda_engine::wgmma: // a stage comes so long after its request; all stages are on their way
             if (element_ == 2) return 2200.0 / t_.stages;
             return reads_pages() || streams() ? 650 : 400;
         case cuda_engine::mma: {
@@ -296,7 +300,7 @@ private:
     }
     // If one column of tiles covers C, all of A comes from memory.
     bool streams() const { return s_.n <= t_.n && real(s_.m) * real(s_.k) * size_ > 4e6; }
-    // Or all of B, along k.
+    // Whether one row of tiles covers C, and all of B, along k, comes from memory.
     bool streams_any() const {
         double const bytes_of_b = real(s_.k) * real(s_.n) * size_;
         return streams() || (lying_.b_along_k && s_.m <= t_.m && bytes_of_b > 4e6);
@@ -312,7 +316,7 @@ private:
         bool const aligned = rows_are_aligned();
         switch (t_.engine) {
         case cuda_engine::simt: {
-            // Blocks that gather are not in step, and store while others multiply.
+            // Blocks that gather are not in step: some store while others multiply.
             if (gathers()) {
                 if (t_.micro_m * t_.micro_n <= 64) return aligned ? 24 : 11;
                 return s_.k <= 128 ? (aligned ? 9 : 6.5) : aligned ? 13 : 8;
@@ -350,7 +354,7 @@ private:
     double elements_of_tile() const {
         return (s_.m < t_.m ? real(s_.m) : t_.m) * (s_.n < t_.n ? real(s_.n) : t_.n);
     }
-    // The tile of a block, in elements of `stored` bytes.
+    // Cycles to store the tile of a block, in elements of `stored` bytes.
     double storing(double stored) const {
         // Sums of parts of all tiles stay in the second-level cache.
         bool const sums = how_.part > 0 && how_.whole == 0 && stored >= 4;
@@ -376,7 +380,7 @@ private:
     // Fewer blocks than a multiprocessor has room for do not keep it busy: each warp waits for what it has read, the
     // longer the fewer sums it has to go on with meanwhile.
     double slowed_alone(double beside) const {
-        // Of doubles, four warps keep all tensor cores busy.
+        // Four warps keep all tensor cores busy with doubles.
         if (is(cuda_engine::fp64)) return warps_of_tile() < 4 ? 1.1 : 1;
         // A block of mma that could have others beside it waits for what it copies. Words have costs of their own.
         bool const copies = is(cuda_engine::mma) && t_.stages > 1 && !by_words() && !shifts();
@@ -386,7 +390,7 @@ private:
         return 1 + 2.2 / (warps * warps * __builtin_sqrt(real(t_.micro_m) * t_.micro_n));
     }
 
-    // That are multiplied. Those of parts are whole steps.
+    // The terms of k that are multiplied. A part of k has whole steps.
     double terms(std::ptrdiff_t depth) const {
         return how_.part > 0 ? up(depth, t_.k) * t_.k : real(terms_of(t_, depth));
     }
@@ -419,9 +423,9 @@ private:
         if (!is(cuda_engine::simt) || gathers() || how_.part > 0 || tiles_ > real(units_ * blocks_)) return 0;
         return 0.8 * tiles * elements_of_tile() * stored * units_ / memory_;
     }
-    // Until threads of `beside` blocks have gathered the first step of their tiles, beyond what begins() knows of.
-    // What blocks of a cluster add up are small products, of which the model knew enough, but not where they widen an
-    // operand, whose lanes wait for it.
+    // Cycles until threads of `beside` blocks have gathered the first step of their tiles, beyond those that begins()
+    // counts. Products that a cluster adds up are small, and the model is accurate enough without these cycles, except
+    // where lanes widen an operand and wait for it.
     double filling(double beside) const {
         if (!is(cuda_engine::simt) || (how_.together && !lying_.widens())) return 0;
         return gathers() ? 2100 + 0.45 * beside * fetching(1, t_.k) : 700;
@@ -436,8 +440,8 @@ private:
         return large && how_.part > 0 && !how_.together && steps < 8 ? 1500 * (8 - steps) * beside : 0;
     }
 
-    // Cycles of blocks with a tile each: `beside` of them on each multiprocessor, or on a `share` of the
-    // multiprocessors. Nothing is multiplied while the last tiles are stored.
+    // Cycles of a round of blocks with a tile each: `beside` blocks on each multiprocessor, or on a `share` of the
+    // multiprocessors. No block multiplies while the last tiles are stored.
     double round(double beside, double share, std::ptrdiff_t depth, double stored, bool last) const {
         double const multiplying =
             real(t_.m) * t_.n * terms(depth) / rate() * (beside < blocks_ ? slowed_alone(beside) : 1);
@@ -503,8 +507,8 @@ private:
                : how_.whole > 0                ? (tiles_ - whole_) * t_.m * t_.n
                                                : real(s_.m) * real(s_.n);
     }
-    // Operands and C to and from memory, and sums of parts, which stay in the second-level cache. Where some
-    // multiprocessors have less to do than others, these do not fetch as fast as memory could give.
+    // Cycles to move operands and C from and to memory, and sums of parts, which stay in the second-level cache. Where
+    // some multiprocessors have less to do than others, these do not fetch as fast as memory could give.
     double moving() const {
         auto const m = real(s_.m), n = real(s_.n), k = real(s_.k);
         // A sector of 32 bytes that two rows share is written in parts.
@@ -513,12 +517,12 @@ private:
             (m * k * size_of_a_ + k * n * size_of_b_ + m * n * result_ * parts) * real(s_.count);
         double const items = how_.whole > 0 ? whole_ : tiles_ * parts_;
         double const idle = 1 - items / (up(static_cast<std::ptrdiff_t>(items), units_) * units_);
-        // So do pairs of multiprocessors, where some have two blocks and others one: each pair gets the same share of
-        // the memory's rate.
+        // The same holds for pairs of multiprocessors, where some have two blocks and others one: each pair gets the
+        // same share of the memory's rate.
         std::ptrdiff_t const half = (units_ + 1) / 2;
         double const pairs = 1 - items / (up(static_cast<std::ptrdiff_t>(items), half) * real(half));
-        // One block on each pair is not enough where each step reads other pages: on an H100, whose memory gives 1500
-        // bytes in a cycle. It is on an H200, which has 2250.
+        // On an H100, whose memory gives 1500 bytes in a cycle, one block on each pair is not enough where each step
+        // reads other pages. On an H200, which has 2250, one block is enough.
         bool const too_few = items <= real(half) && reads_pages() && memory_ < 1900;
         double const of_idle =
             items > units_ && (is(cuda_engine::wgmma) || is(cuda_engine::fp64)) ? 0.4 : 0.1;
@@ -546,7 +550,8 @@ private:
         bool const is_one_round = is(cuda_engine::wgmma) && items <= units_;
         return (is_one_round && of_pair > from_memory ? of_pair : from_memory) + added;
     }
-    // The launch that adds up sums of parts. Those of a last round alone come late, and it begins when they are there.
+    // Cycles of the launch that adds up sums of parts. The sums of a last round come late, and the launch begins when
+    // they are there.
     double gathering() const {
         if (how_.part == 0 || how_.together) return 0;
         bool const of_bytes = element_ == 1;

@@ -41,13 +41,12 @@ inline cuda_source cuda_source_of(device_kernel const& k) {
     return source;
 }
 
-// The tensor cores keep 13 bits after the first of a sum of products of fp8, so that sums are kept outside of
-// them.
+// The tensor cores keep 13 bits after the first of a sum of products of fp8. Sums are therefore kept outside of them.
 inline std::string cuda_promotes(char letter) {
     return letter == '4' || letter == '5' ? "#define PROMOTES 1\n" : "#define PROMOTES 0\n";
 }
 
-// Of an operand of T, if that is narrower than In.
+// The definition that names the type of an operand of T, if T is narrower than In.
 template <class In, class T>
 std::string cuda_narrower(char const* name) {
     return std::is_same_v<T, In> ? "" : std::string("#define ") + name + ' ' + kernel_type<T>() + '\n';
@@ -131,7 +130,7 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
     return source;
 }
 
-// Of all tiles that a product has in parts, or of its last ones.
+// The kernel that adds up sums of parts of k: for all tiles of a product, or for its last tiles only.
 template <class In, class Out, class Epilogue>
 cuda_source cuda_gather_source(cuda_tile const& tile, cuda_form const& form, int slices,
                                Epilogue const& epilogue) {

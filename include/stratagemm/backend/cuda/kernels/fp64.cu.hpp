@@ -3,11 +3,11 @@
 // bytes: with DENSE = 0 four warps copy these to the same places, element by element, which takes less time than to
 // copy the operand first.
 //
-// A warp multiplies X, 16 x 8, by Y, 8 x 8 (m16n8k8). Which rows, columns and terms of k these are is free,
-// as long as X, Y and C agree; they are such that a thread reads pairs from shared memory, and that no two
-// threads meet in a bank. The instruction takes such a pair as it is if it lies along the rows of X, or along
-// k in Y. So where A lies along k and B along n, X is B and Y is A (SWAPPED), and what is computed is the
-// transpose of C.
+// A warp multiplies X, 16 x 8, by Y, 8 x 8 (m16n8k8). The kernel is free to choose which rows, columns and terms of k
+// these are, as long as X, Y and C agree. The kernel chooses them such that a thread reads pairs from shared memory,
+// and that no two threads meet in a bank. The instruction takes such a pair as it is if the pair lies along the rows of
+// X, or along k in Y. Where A lies along k and B along n, X is therefore B and Y is A (SWAPPED), and the kernel
+// computes the transpose of C.
 #pragma once
 
 #include "../../../core/config.hpp"

@@ -10,8 +10,8 @@
 // Lines and columns beyond the matrix become zeros and are not read, so no side has to be a multiple of anything. A warp
 // has MICRO_M x MICRO_N of C, in blocks of 16 x 8, and takes 32 bytes of k at a time.
 //
-// MMA_TYPE: the operands, as PTX calls them. PROMOTES: the tensor cores keep fewer bits of a sum than a float
-// has (fp8), so that what a stage adds up to is added to the sum outside of them.
+// MMA_TYPE: the operands, as PTX calls them. PROMOTES: the tensor cores keep fewer bits of a sum than a float has
+// (fp8). The kernel therefore adds the sum of each stage to a total outside of them.
 #pragma once
 
 #include "../../../core/config.hpp"

@@ -17,11 +17,11 @@
 //
 // A_IN: the type of A where it is narrower than that of B, whose type is IN then. Threads widen what they have read.
 //
-// SHIFTED: lines begin anywhere, and A is DENSE still. Of eight lines one after another, each begins at its own place
-// within a vector, and the next eight begin at the same places. Along m a warp takes every eighth line only, so that
-// all of its vectors hold the same rows: those of the block, and some before them. Along k (16 bits, tensor cores) a
-// block has every GROUP-th row, so that all of its vectors hold the same terms. B then lies in any way, and passes
-// through shared memory with its terms as far from their places as those of A are.
+// SHIFTED: lines begin anywhere, and A is still DENSE. Each of eight consecutive lines begins at its own place within a
+// vector, and the next eight lines begin at the same places. Along m a warp takes every eighth line only: all of its
+// vectors then hold the same rows, which are those of the block and some before them. Along k (16 bits, tensor cores) a
+// block has every GROUP-th row: all of its vectors then hold the same terms. B lies in any way, and passes through
+// shared memory with its terms as far from their places as those of A are.
 #pragma once
 
 #include "../../../core/config.hpp"

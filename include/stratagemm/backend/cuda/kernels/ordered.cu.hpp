@@ -1,8 +1,8 @@
-// A matrix times a few columns, TILE_N of them, in the order of device/order.hpp: the terms of a piece of k are summed one
-// after another, and the sums of the pieces in a block, which has TILE_M rows of C. So the parallelism is in the pieces,
-// of which a block has MICRO_M at a time, and in the rows. Of few rows the CLUSTER blocks of a cluster share the pieces,
-// whose sums the first of them adds up. Operands pass through shared memory in STAGES stages of TILE_K terms of each
-// piece; one stage holds all where there are few. B may lie in any way.
+// A matrix times a few columns, TILE_N of them, in the order of device/order.hpp: the terms of a piece of k are summed
+// one after another, and the sums of the pieces in a block, which has TILE_M rows of C. The kernel runs in parallel
+// over the pieces, of which a block has MICRO_M at a time, and over the rows. If there are few rows, the CLUSTER blocks
+// of a cluster share the pieces, and the first block adds up their sums. Operands pass through shared memory in STAGES
+// stages of TILE_K terms of each piece; one stage holds all terms where there are few. B may lie in any way.
 //
 // DENSE: lines of A begin at multiples of 16 bytes. SHIFTED, of 16-bit types: lines of A and B, which lie along k, begin
 // anywhere.
@@ -330,9 +330,9 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
 }
 )cu";
 
-// The same of 16-bit types on tensor cores, whose instruction adds up 16 neighbouring terms, in any order. What is computed
-// is C^T = B^T A^T: a warp has eight rows of A and a piece of k at a time. A lies along k: where it does not, tiles are
-// faster.
+// The same for 16-bit types on tensor cores, whose instruction adds up 16 neighbouring terms, in any order. The kernel
+// computes C^T = B^T A^T: a warp has eight rows of A and a piece of k at a time. A lies along k: where A does not,
+// tiles are faster.
 inline constexpr char cuda_ordered_mma_text[] = R"cu(
 constexpr int ROWS = 8; /* of a warp */
 constexpr int GROUPS = (TILE_M - 1) / ROWS + 1, SHARES = AT_ONCE * GROUPS, EACH = (SHARES - 1) / 8 + 1;

@@ -1,6 +1,5 @@
-// Copies of operands for kernels that want them aligned, and along k or not: lines of elements one after
-// another, each beginning at a multiple of 16 bytes; what is between is for nobody to read. One launch copies
-// one operand, or both.
+// Copies of operands for kernels that want them aligned, and along k or not: lines of elements one after another, each
+// beginning at a multiple of 16 bytes. Nobody reads what is between the lines. One launch copies one operand, or both.
 //
 // SUMS: operands are sums of up to four matrices, which are formed on the way. FROM: the type of an operand that is
 // widened.

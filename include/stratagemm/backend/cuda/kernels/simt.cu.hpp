@@ -6,11 +6,11 @@
 // terms at a time. (The compiler then finds no assignment of registers without many conflicts between banks.
 // For large tiles a transposing copy costs less.)
 //
-// The accelerator cannot fetch operands whose lines do not begin at multiples of 16 bytes: with DENSE = 0 warps of
-// their own (FETCHERS) copy these to the same places, so many elements at a time as begin aligned (A_UNIT, B_UNIT),
-// which takes less time than to copy the operand first. An operand that lies along k may be turned on the way
-// (A_TURNED, B_TURNED): the tile lies in shared memory as if the operand lay along m or n, and the loop is the faster
-// one.
+// The accelerator cannot fetch operands whose lines do not begin at multiples of 16 bytes. With DENSE = 0 warps that do
+// nothing else (FETCHERS) copy these operands to the same places, as many elements at a time as begin aligned (A_UNIT,
+// B_UNIT). Copying the operand first would take longer. The fetching warps may also turn an operand that lies along k
+// (A_TURNED, B_TURNED): the tile then lies in shared memory as if the operand lay along m or n, and the loop is the
+// faster one.
 //
 // A_IN, B_IN: the type of an operand whose elements are narrower than floats. They are widened on that way, once for all
 // threads that multiply them.

@@ -4,9 +4,9 @@
 // them below each other, which share the tiles of B, by BESIDE beside each other, which share those of A. Each
 // fetches a part of what it shares for all that share it.
 //
-// A and B each lie along k, or, 16-bit types, along m or n (A_ALONG_K, B_ALONG_K); a line in shared memory is
-// 128 bytes, swizzled. Of 32-bit types B may lie along n, which the instruction does not take from shared
-// memory: what it then computes is C^T = B^T A^T, with B^T brought to registers (FROM_REGISTERS).
+// A and B each lie along k, or, for 16-bit types, along m or n (A_ALONG_K, B_ALONG_K); a line in shared memory is 128
+// bytes, swizzled. A B of a 32-bit type may lie along n. The instruction does not take such a B from shared memory: the
+// kernel then computes C^T = B^T A^T, with B^T brought to registers (FROM_REGISTERS).
 //
 // Results pass through shared memory. Where rows of C begin and end at multiples of 16 bytes and no E is
 // added (c_is_mapped), the hardware takes them from there while the next tile is multiplied, and leaves out
@@ -14,8 +14,8 @@
 //
 // TOGETHER: the blocks of a cluster share the sum over k of a tile (pipeline.cu.hpp).
 //
-// PROMOTES: the tensor cores keep fewer bits of a sum than a float has (fp8), so that what a stage adds up to
-// is added to the sum outside of them.
+// PROMOTES: the tensor cores keep fewer bits of a sum than a float has (fp8). The kernel therefore adds the sum of each
+// stage to a total outside of them.
 #pragma once
 
 #include "../../../core/config.hpp"

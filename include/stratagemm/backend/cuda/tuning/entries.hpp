@@ -107,8 +107,8 @@ inline constexpr cuda_entry cuda_entries[] = {
     {"z", {cuda_engine::blocked, 32, 32, 8, 2, 2, 2, 8}, 4, 8},
 };
 
-// Those that products of a group share a launch of. Of larger ones a multiprocessor has one at a time, with
-// nothing to do while it begins and ends.
+// Tiles for groups, whose products share a launch. A multiprocessor runs one block of a larger tile at a time, and
+// idles while that block begins and ends.
 inline constexpr cuda_entry cuda_group_entries[] = {
     {"sthwb", {cuda_engine::blocked, 64, 64, 16, 8, 4, 2, 8}, 4, 62},
     {"sthwb", {cuda_engine::blocked, 32, 32, 8, 4, 4, 2, 8}, 12, 45}, // of fp8 it spills on sm_100a
