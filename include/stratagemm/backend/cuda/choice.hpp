@@ -10,7 +10,7 @@
 STRATAGEMM_BEGIN
 
 inline constexpr std::ptrdiff_t small_side = 32; // the longest of a product that many share a launch of
-// Of the product of real numbers that one of complex ones is, alone.
+// The sides of the product of real numbers that replaces one product of complex numbers.
 inline cuda_sides of_reals(cuda_sides const& s) { return {s.m, 2 * s.n, 2 * s.k, 1}; }
 
 // Whether C has so few columns, or after turning it so few rows, that A is best read once by a kernel for that.
@@ -21,7 +21,7 @@ inline bool has_few_columns(cuda_sides const& s, std::ptrdiff_t most = 8) {
     return s.n <= s.m && s.n <= most && s.k >= 32 && no_overflow && !batch_of_small;
 }
 inline bool is_narrow(char type, cuda_sides const& s) { return has_few_columns(s, narrow_most(type, s.m)); }
-// Of C or of its transpose, if that is narrow.
+// The sides of C or, if its transpose is narrow, those of the transpose.
 inline cuda_sides oriented(char type, cuda_sides const& s) {
     cuda_sides const turned{s.n, s.m, s.k, s.count};
     return s.m < s.n && is_narrow(type, turned) ? turned : s;
@@ -56,7 +56,7 @@ struct cuda_order {
         bool const of_doubles =
             (type == 'd' || type == 'z') && d.capability == 90; // those of fp64 need no more
         on_tensor_cores = k > shallow && (of_doubles || engine_takes(cuda_engine::mma, type, d));
-        // Of fp8 each step of a kernel is a piece already. Kernels of tf32 have no registers for two sums.
+        // For fp8 each step of a kernel is a piece already. Kernels of tf32 have no registers for two sums.
         bool const is_cut = std::strchr("t45", type) == nullptr;
         bool const of_halves = type == 'h' || type == 'w', is_complex = type == 'c' || type == 'z';
         std::ptrdiff_t const terms = is_complex ? 2 * k : k;
@@ -67,7 +67,7 @@ struct cuda_order {
                                          : piece_depth(terms, of_few ? 64 : 128, 32) / (is_complex ? 2 : 1);
         if (is_cut && depth < k) piece = depth;
     }
-    // Whether an engine sums so. Of complex numbers: as they are.
+    // Whether an engine sums in this order. Complex numbers are judged as they are, not as real numbers.
     bool is_of(cuda_engine e, char type, cuda_device const& d) const {
         switch (e) {
         case cuda_engine::narrow: // kernels/ordered.cu.hpp
@@ -80,18 +80,18 @@ struct cuda_order {
     }
 };
 
-// Whether few columns are multiplied by the tensor cores, if A may be read as vectors. Of doubles
-// where A lies along k, that is for tiles.
+// Whether few columns are multiplied by the tensor cores, if A may be read as vectors. Doubles whose A lies along k are
+// multiplied by tiles instead.
 inline bool narrow_on_tensor_cores(char type, cuda_device const& d, std::ptrdiff_t n, bool along_k) {
     if (type == 'h' || type == 'w') return d.capability >= 80 && (along_k || n > 2);
     if (type == 'b') return d.capability >= 80 && along_k;
     return type == 'd' && d.capability >= 90 && n > 4 && !along_k;
 }
 
-// Whether few columns of 16 bits may be multiplied by an A whose lines along k begin anywhere, as it lies. Tiles would
-// need a copy of it, which is faster where A is small and B is not. Up to eight columns have another kernel if lines
-// begin at multiples of 4 bytes; that one is faster for many terms. `of_any_size`: also in sizes in which it is never
-// faster.
+// Whether few columns of 16 bits may be multiplied by an A whose lines along k begin anywhere, without a copy of A.
+// Tiles would need a copy, which is faster where A is small and B is not. For up to eight columns another kernel takes
+// lines that begin at multiples of 4 bytes; that kernel is faster for many terms. `of_any_size`: also in sizes in which
+// this kernel is never faster.
 inline bool reads_shifted(char type, std::size_t element, cuda_device const& d, cuda_sides const& s,
                           cuda_layout const& lying, bool of_any_size = false) {
     bool const of_type = type == 'h' || type == 'w', no_overflow = s.k <= device_longest - 65536;
@@ -106,29 +106,30 @@ inline bool reads_shifted(char type, std::size_t element, cuda_device const& d, 
     return s.n > 8 && s.m >= 1000 && s.k >= 256 && bytes >= (words ? 12e5 : 6e5) * static_cast<double>(s.n);
 }
 
-// Into how many parts k of a product with few columns is best divided, whether the blocks of a cluster add them up,
-// and the cycles that all takes.
+// The best number of parts of k for a product with few columns, whether the blocks of a cluster add up the parts, and
+// the cycles of the whole product.
 struct cuda_parts_of_k {
     std::ptrdiff_t parts = 1;
     bool together = false;
     short slices = 1; // as in cuda_narrow_form
     double cycles = 1e300;
 
-    // The terms of a part: where A lies along m, as many lines as warps ask for at a time, if the last part does not
-    // become much shorter by that.
+    // The terms of a part. Where A lies along m, a part has as many lines as warps ask for at a time, if this does not
+    // make the last part much shorter.
     static std::ptrdiff_t part_of(std::ptrdiff_t k, std::ptrdiff_t parts, bool shifted_along_k) {
         std::ptrdiff_t const unit = shifted_along_k || k < 512 * parts ? 32 : k < 2048 * parts ? 128 : 256;
         return ((k - 1) / parts / unit + 1) * unit;
     }
     static double real(std::ptrdiff_t x) { return static_cast<double>(x); }
-    // Of two things at a time; where both take about as long, each delays the other.
+    // The time of two things that happen at once; where both take about as long, each delays the other.
     static double longer(double x, double y) {
         double const most = x > y ? x : y, least = x + y - most, square = least / most * (least / most);
         return most * (1 + 0.12 * square * square * square);
     }
 
-    // `tiles` are as many blocks for each part, of which `resident` are on a multiprocessor; summing(parts) is what
-    // they take but for their sums; a cluster takes `joining` more, and a launch that adds them up `gathering`.
+    // There are `tiles` blocks for each part, of which `resident` are on a multiprocessor. summing(parts) gives the
+    // cycles of the blocks without adding up their sums. A cluster takes `joining` more cycles, and a launch that adds
+    // up the sums `gathering` more.
     template <class F>
     void consider(std::ptrdiff_t some, std::ptrdiff_t tiles, std::ptrdiff_t resident, cuda_device const& d,
                   F const& summing, double joining = 4800, double gathering = 7000) {
@@ -151,8 +152,8 @@ struct cuda_parts_of_k {
     }
 };
 
-// Where lines of A along k begin anywhere. A block brings a part of B to shared memory and then reads rows of A, two
-// blocks on a multiprocessor at a time. All together are no faster than memory.
+// The parts where lines of A along k begin anywhere. A block brings a part of B to shared memory and then reads rows of
+// A, two blocks on a multiprocessor at a time. All blocks together are no faster than memory.
 inline cuda_parts_of_k parts_of_shifted(std::size_t element, cuda_sides const& s, cuda_device const& d) {
     auto const real = cuda_parts_of_k::real;
     double const all = real(s.m) * real(s.k) * static_cast<double>(element);
@@ -192,7 +193,8 @@ struct cuda_reading {
     std::ptrdiff_t beside;
     round only, last; // the round of few blocks, and the last one of many
 
-    // Of so many blocks with so many bytes each, which are in k in parts or not, and come slower by a factor `within`.
+    // The cycles of `blocks` blocks that read `bytes` bytes each. `parts`: k is in parts. `within`: the factor by which
+    // bytes come slower.
     double cycles(std::ptrdiff_t blocks, double bytes, bool parts, cuda_device const& d,
                   double within = 1) const {
         auto const real = cuda_parts_of_k::real;
@@ -248,8 +250,8 @@ inline constexpr cuda_reading cuda_reading_lines{.begins = 300,
                              .only = {0.93, 7930},
                              .last = {0.67, 1530}};
 
-// Where A lies along m. A block asks for so many lines at a time, and waits for them; all blocks together are no
-// faster than memory.
+// The parts where A lies along m. A block asks for several lines at a time, and waits for them; all blocks together are
+// no faster than memory.
 inline cuda_parts_of_k parts_along_m(char type, std::size_t element, cuda_sides const& s,
                                      cuda_device const& d) {
     auto const real = cuda_parts_of_k::real;
@@ -261,7 +263,7 @@ inline cuda_parts_of_k parts_along_m(char type, std::size_t element, cuda_sides 
     std::ptrdiff_t const each = t.m / (t.micro_n - shifted), at_a_time = each * s.n > 32 ? 4 : 8,
                          lines = on_tensor_cores ? 128 : 256 / t.micro_n * at_a_time;
     std::ptrdiff_t const tiles = ((s.m - 1) / t.m + 1) * s.count, units = d.units;
-    // Blocks of a multiprocessor that have registers for what they ask for.
+    // Blocks of a multiprocessor that have registers for the lines that they ask for.
     std::ptrdiff_t const resident = element == 2 && s.n == 1 && d.capability >= 80 ? 3 : 2;
     // Two blocks may read the same sector of a line.
     double const wide = real(t.m) * static_cast<double>(element), twice = shifted ? (wide + 32) / wide : 1;
@@ -274,15 +276,15 @@ inline cuda_parts_of_k parts_along_m(char type, std::size_t element, cuda_sides 
                              beside = (blocks - 1) / units + 1;
         double const rounds = real(((depth - 1) / lines + 1) * ((beside - 1) / resident + 1));
         double const waits = rounds * (1930 + (beside > 1 ? 2 : 1) * multiplying);
-        // Of few blocks, some multiprocessors have one more than others.
+        // If blocks are few, some multiprocessors have one block more than others.
         double const idle = beside > 2 ? 0 : 1 - real(blocks) / real(beside * units);
-        // Of a pair of multiprocessors, as in cuda_model.
+        // The blocks of a pair of multiprocessors, as in cuda_model.
         std::ptrdiff_t const of_pair = blocks > units ? 2 * beside : (blocks - 1) / ((units + 1) / 2) + 1;
         double const even = filling * (1 + 0.3 * idle),
                      uneven = bytes * twice / real(blocks) * real(of_pair) / cuda_bytes_of_pair;
         return cuda_parts_of_k::longer(waits, uneven > even ? uneven : even);
     };
-    // Of 16 bits on tensor cores, and of large vectors, memory is what blocks wait for.
+    // Blocks wait for memory if they multiply 16 bits on tensor cores, or large vectors.
     bool const by_tensor_cores = on_tensor_cores && element == 2,
                is_large =
                    !on_tensor_cores && element > 1 && is_large_vector(s.m * s.count, s.n, s.k, element),
@@ -305,7 +307,7 @@ inline cuda_parts_of_k parts_along_m(char type, std::size_t element, cuda_sides 
     return best;
 }
 
-// Where A lies along k and is multiplied by tensor cores.
+// The parts where A lies along k and is multiplied by tensor cores.
 inline cuda_parts_of_k parts_along_k(std::size_t element, cuda_sides const& s, cuda_device const& d) {
     auto const real = cuda_parts_of_k::real;
     cuda_tile const t = tile_for_narrow(s.m, s.n, s.k, element, 4, {true, true, false}, d.units);
@@ -324,13 +326,14 @@ inline cuda_parts_of_k parts_along_k(std::size_t element, cuda_sides const& s, c
     return best;
 }
 
-// Of kernels/ordered.cu.hpp: what a block does with a step of its pieces, and all with what they read; each reads what
-// its pieces have of B. Where A does not lie along k, threads read some terms of A at a time, and wait for them. The
-// constants fit what an H100 took, and those of lines along k and of vectors an H200.
+// The cycles of kernels/ordered.cu.hpp: those of a block with a step of its pieces, and those of all blocks with the
+// bytes that they read. Each block reads the terms of B that its pieces have. Where A does not lie along k, threads
+// read some terms of A at a time, and wait for them. The constants fit measurements on an H100; those for lines along k
+// and for vectors fit an H200.
 inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::ptrdiff_t piece,
                                 std::size_t element, cuda_layout const& lying, int all_units) {
     auto const up = [](std::ptrdiff_t x, std::ptrdiff_t y) { return static_cast<double>((x + y - 1) / y); };
-    // A cluster counts as a block with its share of the pieces, and its multiprocessors as one.
+    // A cluster counts as a block with its share of the pieces, and the multiprocessors of a cluster count as one.
     std::ptrdiff_t const blocks = ((s.m - 1) / t.m + 1) * s.count,
                          units = units_for(t, all_units) / t.cluster,
                          pieces = ((s.k - 1) / piece + t.cluster) / t.cluster;
@@ -338,7 +341,7 @@ inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::pt
                n = static_cast<double>(s.n);
     double const bytes = static_cast<double>(s.m * s.count) * (k + n) * size,
                  of_b = static_cast<double>(blocks) * k * n * size;
-    // Of small blocks that read A along k an H200 has four on a multiprocessor.
+    // An H200 has four small blocks that read A along k on a multiprocessor.
     bool const small = lying.a_along_k && element <= 4 && shared_bytes_of_ordered(t, element, true) < 55000;
     double const rounds = up(blocks, std::ptrdiff_t{small ? 4 : 2} * units);
     double const steps = up(pieces, t.micro_m) * up(piece, t.k);
@@ -346,8 +349,8 @@ inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::pt
     double const at_a_time = element == 16 ? 8 : t.micro_n == 1 ? 32 : 16;
     double const term = element == 2 ? 2.5 : t.micro_n == 1 ? 10 : 12 * t.micro_n;
     double const step = lying.a_along_k ? 600 + depth * term : (s.n == 1 ? 1700 : 1100) * depth / at_a_time;
-    // Bytes in a cycle that a multiprocessor reads of A and B. What 16-bit types read of B counts one and a half times,
-    // since their warps wait for it longer. If blocks are few, some multiprocessors idle.
+    // Bytes of A and B that a multiprocessor reads in a cycle. Bytes of a B of 16-bit types count one and a half times,
+    // since warps wait longer for them. If blocks are few, some multiprocessors idle.
     bool const dense = static_cast<std::size_t>(s.k) * element % 16 == 0;
     double const of_halves = !dense ? 8.7 : steps > 1 ? 12 : 16;
     double const of_vector = !dense         ? (element == 8   ? 9
@@ -366,7 +369,7 @@ inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::pt
                  slowed = !lying.a_along_k || blocks > 4 * units ? 1
                           : 3 * blocks < units                   ? 1 / even
                                                                  : 2 - even;
-    // Elements that are copied one by one, 32 words of them in 13 cycles.
+    // Elements are copied one by one, 32 words of them in 13 cycles.
     bool const by_elements = lying.a_along_k && element > 2 && !dense;
     double const copying =
         by_elements ? up(blocks, units) * (t.m + n) * k / t.cluster * size / 4 * 13 / 32 : 0;
@@ -404,8 +407,8 @@ void for_other_widths(cuda_device const& d, cuda_tile const& tile, cuda_sides co
     for (std::ptrdiff_t rounds = 1; rounds <= 4; ++rounds) with(rounds * d.units);
 }
 
-// By what the rate of a small tile of 16 bits is multiplied in clusters of four or eight blocks, each of which fetches a
-// part of what all multiply.
+// The factor for the rate of a small tile of 16 bits in clusters of four or eight blocks, each of which fetches a part
+// of the operands that all blocks multiply.
 inline double rate_in_clusters(cuda_tile const& t, bool b_along_k, std::size_t element) {
     if (element != 2 || t.blocks_of_cluster() < 4 || has_three_groups(t)) return 1;
     if (t.m > 64) return t.n >= 128 ? 1.15 : b_along_k ? 1.06 : 1;
@@ -444,7 +447,7 @@ void for_clustered_widths(cuda_device const& d, cuda_tile const& tile, cuda_side
 template <class F>
 void for_other_clusters(cuda_device const& d, cuda_tile const& tile, cuda_sides const& s, std::size_t element,
                         bool b_along_k, F const& f) {
-    int const largest = has_three_groups(tile) ? 192 * 128 : 128 * 128; // no others as large are measured
+    int const largest = has_three_groups(tile) ? 192 * 128 : 128 * 128; // no others so large are measured
     if (element == 4 || tile.cluster > 1) return;
     std::ptrdiff_t const rows = (s.m - 1) / tile.m + 1, cols = (s.n - 1) / tile.n + 1;
     cuda_tile other = tile;
@@ -465,7 +468,7 @@ void for_other_clusters(cuda_device const& d, cuda_tile const& tile, cuda_sides 
         }
 }
 
-// Of two types: what copies in the wider one take, whose elements have so many bytes.
+// Cycles to copy operands of two types in the wider type, whose elements have `element` bytes.
 inline double cycles_of_widening(cuda_device const& d, cuda_sides const& s, cuda_layout const& lying,
                                  std::size_t element) {
     auto const bytes = [&](std::ptrdiff_t side, short narrow) {
@@ -475,9 +478,9 @@ inline double cycles_of_widening(cuda_device const& d, cuda_sides const& s, cuda
     return 5500 + (bytes(s.m, lying.a_bytes) + bytes(s.n, lying.b_bytes)) / 18 / d.units; // as in cuda_model
 }
 
-// `type` is the letter of the operands, or t. `only` is a tile that the caller wants for all.
-// `invariant`: the order of sums may depend on k and the type only. Products of integers are exact in any order.
-// `of_complex`: the product of real numbers that one of complex ones is, whose operands may lie otherwise than `lying`.
+// `type` is the letter of the operands, or t. `only` is a tile that the caller wants for all. `invariant`: the order of
+// sums may depend on k and the type only. Products of integers are exact in any order. `of_complex`: the product of
+// real numbers that replaces one of complex numbers; its operands may lie otherwise than `lying` says.
 inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, cuda_sides const& s,
                           cuda_tile const& only, cuda_layout const& lying = {}, bool invariant = false,
                           bool of_complex = false) {
@@ -493,7 +496,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     best.cycles = directly;
     best.invariant = invariant;
     if (invariant) best.piece = order.piece;
-    // Of integers it is nearly always what they are summed in; of fp8 nearly always of 16 bits.
+    // Products of integers nearly always have a result of the accumulator's type; products of fp8 nearly always one of
+    // 16 bits.
     std::size_t const result = type == 'b' ? 4 : element == 1 ? 2 : element;
     // Each block of a cluster should have a multiprocessor for itself. The multiprocessors of a cluster are
     // neighbours, so that up to one of five is left over.
@@ -504,7 +508,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     };
     bool const fetched = static_cast<std::size_t>(lying.a_along_k ? s.k : s.m) * element % 16 == 0 &&
                          static_cast<std::size_t>(lying.b_along_k ? s.k : s.n) * element % 16 == 0;
-    // Whether it makes a difference to a tile.
+    // Whether `shifted` makes a difference to a tile.
     auto const may_shift = [&](cuda_tile const& tile) {
         if (lying.widens()) return takes_any_lines(tile) && !(invariant && may_read_along_k(tile));
         if (may_read_along_k(tile)) return !invariant && (lying.a_along_k || lying.b_along_k);
@@ -514,7 +518,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     auto consider = [&](cuda_tile const& tile, int blocks, double rate) {
         if (!can_run(tile, d, element, element != 2 || lying.b_along_k)) return;
         std::ptrdiff_t const tiles = ((s.m - 1) / tile.m + 1) * ((s.n - 1) / tile.n + 1);
-        // Not if it would take longer at its best. Tiles of tf32 may lie turned, and be as many as others then.
+        // A tile is left out if it would take longer even at its best. Tiles of tf32 may lie turned, and their number
+        // is then that of tiles with exchanged sides.
         double const least = static_cast<double>(tiles * s.count) * tile.m * tile.n *
                              static_cast<double>(terms_of(tile, s.k)) / (rate * d.units);
         if (least > best.cycles && type != 't') return;
@@ -550,7 +555,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             if (part < least_part) break;
             with_parts(part, 0);
         }
-        // Only of the tiles that are left for a last round.
+        // Only the tiles that are left for a last round are in parts.
         std::ptrdiff_t const together = tile.blocks_of_cluster(),
                              all = ((s.m - 1) / tile.m / tile.cluster + 1) *
                                    ((s.n - 1) / tile.n / tile.beside + 1) * together;
@@ -564,7 +569,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         }
     };
     if (only.engine != cuda_engine::direct && engine_takes(only.engine, type, d)) {
-        // At the rate of the built-in tile of the same sides, or of the first of the engine.
+        // The rate is that of the built-in tile of the same sides, or that of the first tile of the engine.
         cuda_entry const* like = nullptr;
         for (cuda_entry const& e : cuda_entries) {
             if (e.tile.engine != only.engine || !std::strchr(e.types, type)) continue;
@@ -582,7 +587,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             best.tile.parts = 0;
         }
     }
-    // Complex numbers as real ones: A is copied, and B as what has twice its size (kernels/reals.cu.hpp).
+    // Complex numbers may be multiplied as real ones: A is copied, and B becomes a matrix of twice its size
+    // (kernels/reals.cu.hpp).
     char const real_type = type == 'c' ? 's' : type == 'z' ? 'd' : 0;
     auto const by_reals = [&](cuda_tile const& with) {
         cuda_sides const real = oriented(real_type, of_reals(s));
@@ -604,7 +610,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
             return reals;
     if (best.tile.engine != cuda_engine::direct) return best;
     best.cycles = directly;
-    // No other kernel widens operands; if the caller wants a tile that does not, copies are for it.
+    // No other kernel widens operands. If the caller wants a tile of another kernel, the operands are copied.
     if (lying.widens()) {
         best.cycles = 1e300;
         for (cuda_entry const& e : cuda_entries)
@@ -633,10 +639,10 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         if (asked) return narrow;
         if (narrow.cycles < best.cycles) best = narrow;
     }
-    // Tiles for tensor cores read A sooner than few columns do where it does not lie along k.
+    // Where A does not lie along k, tiles for tensor cores read it faster than kernels for few columns do.
     bool const as_it_lies = !order.on_tensor_cores || (lying.a_along_k && lying.a_in_lines);
-    // Without `invariant`, too, this kernel is taken where lines begin anywhere and where the blocks of a cluster
-    // share a long k: if the model says that the kernel is faster by a margin, which doubles need less of.
+    // This kernel is also taken without `invariant` where lines begin anywhere, and where the blocks of a cluster share
+    // a long k, if the model says that this kernel is faster by a margin. Doubles need a smaller margin.
     bool const anywhere = static_cast<std::size_t>(s.k) * element % 16 != 0;
     bool const may_order = d.capability == 90 && !of_complex && std::strchr("sdhw", type) && s.count == 1 &&
                            lying.a_along_k && lying.a_in_lines && (anywhere || element > 2);
@@ -650,7 +656,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
              cluster = static_cast<short>(2 * cluster)) {
             cuda_tile const tile =
                 tile_for_ordered(s.m * s.count, s.n, s.k, piece, element, lying.a_along_k, d, cluster);
-            // Clusters are for multiprocessors that would have nothing to do.
+            // Clusters are for multiprocessors that would otherwise idle.
             if (cluster > 1 && ((s.m - 1) / tile.m + 1) * s.count * cluster > 3 * d.units) continue;
             double const cycles = cycles_of_ordered(tile, s, piece, element, lying, d.units);
             if (cycles < ordered.cycles) ordered.tile = tile, ordered.cycles = cycles;
@@ -665,11 +671,11 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
                              static_cast<double>(element) * static_cast<double>(s.count);
         cuda_choice narrow;
         narrow.tile = {.engine = cuda_engine::narrow, .n = static_cast<short>(s.n)};
-        // The parts of k. Where A lies along k the blocks of a kernel divide it themselves, if there are enough rows
-        // or not so many terms. If not, a product of several columns gets parts such that rounds of blocks are full;
-        // a vector gets as few parts as keep memory busy: no multiprocessor may read its blocks, at up to 40 bytes a
+        // The parts of k. Where A lies along k the blocks of a kernel divide k themselves, if there are enough rows or
+        // few enough terms. Otherwise a product of several columns gets parts such that rounds of blocks are full. A
+        // vector gets as few parts as keep memory busy: no multiprocessor may read its blocks, at up to 40 bytes a
         // cycle, for longer than memory takes for all of A, and no block may wait for its lines for longer than that.
-        // Lines along k that begin within 16 bytes are read word by word, or element by element, and tiles may be
+        // Lines along k that begin within 16 bytes are read word by word, or element by element; tiles may then be
         // faster.
         std::size_t const line = static_cast<std::size_t>(s.k) * element;
         bool const dense = !lying.a_along_k || line % 16 == 0 || s.n == 1;
@@ -710,11 +716,11 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         if (narrow.part >= s.k) narrow.part = 0;
         narrow.together &= narrow.part > 0;
         if (given) return narrow;
-        // Tiles of doubles on the tensor cores read such an A as fast, and need no copy of B.
+        // Tiles of doubles on the tensor cores read such an A as fast as this kernel, and need no copy of B.
         bool const by_tiles = type == 'd' && d.capability >= 90 && s.n > 4 && lying.a_along_k;
         bool const gathers = narrow.part > 0 && !narrow.together;
-        // Where A lies along k, B is copied unless it does, too, aligned, as a single column is, or tensor cores take
-        // it as it lies.
+        // Where A lies along k, B is copied, with two exceptions: B lies along k, too, aligned, as a single column
+        // does; or tensor cores read B as it lies.
         bool const copied = s.n > 1 && lying.a_along_k && !by_words &&
                             (!lying.b_along_k || static_cast<std::size_t>(s.k) * element % 16 != 0);
         // Bytes in a cycle. Several columns of doubles may be multiplied sooner by the tensor cores of tiles.
@@ -734,13 +740,13 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         bool const waits_twice = copied && !dense && !words && element > 1;
         if (waits_twice && narrow.cycles < 18000) narrow.cycles = 18000;
         if (by_steps && (dense || narrow.cycles < reading)) narrow.cycles = reading;
-        // Lines along m that begin anywhere have more to wait for, and tiles of doubles take them as they lie. Tiles of
-        // 16 bits may divide k better.
+        // Lines along m that begin anywhere wait longer, and tiles of doubles take such lines as they lie. Tiles of 16
+        // bits may divide k better.
         bool const doubles_may = type == 'd' && d.capability >= 90 && s.m % 2 != 0 && s.count == 1;
         bool const as_tiles =
             (element == 2 && (!lying.a_along_k || by_steps)) || (!lying.a_along_k && doubles_may);
         if (bytes > 1e6 && surely && !as_tiles) return or_ordered(narrow);
-        // Of small ones launches are most of it, and tiles may need fewer.
+        // Launches take most of the time of small products, and tiles may need fewer launches.
         double const queued = launching(1 + gathers + copied, false);
         if (narrow.cycles < queued) narrow.cycles = queued;
         if (!by_tiles && narrow.cycles < best.cycles) best = narrow;
@@ -748,8 +754,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     for (cuda_entry const& e : cuda_entries) {
         cuda_engine const engine = e.tile.engine;
         if (!std::strchr(e.types, type) || !engine_takes(engine, type, d)) continue;
-        // wgmma is twice as fast there, but mma has smaller tiles of 16 bits, for few rows, and takes lines that the
-        // hardware does not fetch.
+        // wgmma is twice as fast for these types. But mma has smaller tiles of 16 bits, for few rows, and takes lines
+        // that the hardware does not fetch.
         bool const lines_along_k = static_cast<std::size_t>(s.k) * element % 16 == 0;
         if (engine == cuda_engine::mma && d.capability == 90 && element != 2 &&
             (lines_along_k || !lying.a_along_k || !lying.b_along_k))

@@ -1,5 +1,5 @@
-// Operands for the kernels whose tiles are fetched by hardware: where they lie, whether the hardware can
-// follow, the copy that is made where it cannot, and the map that it goes by.
+// Operands for the kernels whose tiles are fetched by hardware: where operands lie, whether the hardware can fetch
+// them, the copy that is made if it cannot, and the tensor map that the hardware reads.
 #pragma once
 
 #include "kernels/pack.cu.hpp"
@@ -19,11 +19,11 @@ struct cuda_lines {
     static constexpr index_t unit = 16 / static_cast<index_t>(sizeof(T)); // elements to 16 bytes
     static index_t rounded(index_t length) { return line_of_copy(length, sizeof(T)); }
 
-    // What a copy with aligned lines takes.
+    // Bytes of a copy with aligned lines.
     static std::size_t bytes(index_t lines, index_t length, index_t count) {
         return cuda_arena::rounded(static_cast<std::size_t>(lines * rounded(length) * count) * sizeof(T));
     }
-    // Whichever way its lines lie.
+    // Bytes of a copy whose lines may lie either way.
     static std::size_t bytes_either(index_t rows, index_t cols, index_t count) {
         return larger(bytes(rows, cols, count), bytes(cols, rows, count));
     }
@@ -32,7 +32,8 @@ struct cuda_lines {
         return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && stride % unit == 0 && stride >= length &&
                steps;
     }
-    // Of those that have elements side by side: how many of these, up to 16 bytes, lie at multiples of their size.
+    // For lines whose elements are side by side: how many elements, up to 16 bytes, lie together at multiples of their
+    // size.
     short aligned() const {
         auto const begins =
             reinterpret_cast<std::uintptr_t>(data) | static_cast<std::uintptr_t>(stride | step) * sizeof(T);
@@ -41,7 +42,7 @@ struct cuda_lines {
             together /= 2;
         return static_cast<short>(together);
     }
-    // Whether they begin at multiples of 4 bytes.
+    // Whether the lines begin at multiples of 4 bytes.
     bool are_words() const {
         auto const steps = static_cast<std::uintptr_t>(stride | step) * sizeof(T);
         return stride >= length && (reinterpret_cast<std::uintptr_t>(data) | steps) % 4 == 0;
@@ -54,7 +55,8 @@ struct cuda_lying {
     cuda_view<T const> view;
     index_t step, count;
     bool along_k;
-    // Of a sum of several, of which `view` is the first: all of them, and whether their rows are columns of `view`.
+    // If the operand is a sum of several matrices, of which `view` is the first: all of them, and whether their rows
+    // are columns of `view`.
     cuda_view<T const> const* term = nullptr;
     int terms = 1;
     bool flipped = false;
@@ -101,17 +103,17 @@ struct cuda_pack_sum : cuda_pack_operand<T> {
     accumulator_t<T> factor[cuda_most_terms] = {1};
 };
 
-// Copies with aligned lines of an operand or two, in one launch. Operands that are sums are added up on the way, and those
-// of another type From are widened.
+// Copies with aligned lines of an operand or two, in one launch. The launch adds up operands that are sums, and widens
+// operands of another type From.
 template <class T, class From = T>
 class cuda_packing {
     static constexpr bool widens = !std::is_same_v<T, From>;
 
-    // What is copied as it is, or transposed through shared memory, by a block: a square of such a side.
+    // The side of the square that a block copies as it is, or transposes through shared memory.
     static constexpr index_t side = sizeof(T) > 8 ? 32 : 64;
 
 public:
-    // Says where the copy will be.
+    // Returns where the copy will be.
     cuda_lines<T> add(cuda_lying<From> const& x, cuda_arena& memory) {
         index_t const count = x.step == 0 ? 1 : x.count; // one matrix that is repeated
         cuda_lines<T> packed{nullptr, x.view.rows, x.view.cols, x.count, cuda_lines<T>::rounded(x.view.cols),
@@ -123,7 +125,7 @@ public:
         index_t const pieces = (packed.length - 1) / cuda_lines<T>::unit + 1;
         index_t across = 32;
         while (across < pieces && across < 256) across *= 2;
-        // Of so many lines each, and so much of a line.
+        // A block copies `lines` lines, and `length` elements of each.
         index_t const lines = straight ? 4 * 256 / across : side;
         index_t const length = straight ? across * cuda_lines<T>::unit : side;
         index_t const blocks = ((packed.length - 1) / length + 1) * ((packed.lines - 1) / lines + 1) * count;
@@ -178,7 +180,7 @@ private:
     bool sums_ = false;
 };
 
-// A box: so many elements along a line, of so many lines. Swizzled, lines are of 128 bytes.
+// The tensor map of a box: `along` elements of a line, and `lines` lines. Swizzled lines have 128 bytes.
 template <class T>
 status cuda_map_of(cuda_session const& session, CUtensorMap& map, cuda_lines<T> const& l, index_t along,
                    index_t lines, bool swizzled) {
@@ -193,8 +195,8 @@ status cuda_map_of(cuda_session const& session, CUtensorMap& map, cuda_lines<T> 
     cuuint64_t const sides[3] = {number(l.length), number(l.lines), batch ? number(l.count) : 1};
     cuuint64_t const strides[2] = {bytes(l.stride), batch ? bytes(l.step) : bytes(l.stride)};
     cuuint32_t const box[3] = {static_cast<cuuint32_t>(along), static_cast<cuuint32_t>(lines), 1};
-    // How much is brought to the cache at once. Lines that do not begin at multiples of 128 bytes should not
-    // bring four times that: with 256, products of 1000 take an eighth longer.
+    // How much is brought to the cache at once. A line of 128 bytes that does not begin at a multiple of 128 should not
+    // bring four times as much: with 256 at once, products of 1000 take an eighth longer.
     CUtensorMapL2promotion const fetched =
         swizzled && sizeof(T) < 8 ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B : CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
     CUtensorMapSwizzle const swizzle = swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE;

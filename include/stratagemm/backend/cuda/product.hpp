@@ -58,9 +58,9 @@ auto cuda_plain(Problem const& p, cuda_beside<typename Problem::a_type, typename
     return q;
 }
 
-// One product as kernels take it: turned if need be, so that the columns of C have its smaller stride, or that C has
-// few columns if it has few rows. If an operand is narrower than the other, run_as_stored() is what there is: C has few
-// columns, and A is the narrower, or either is widened on the way to shared memory.
+// One product as kernels take it. The product is turned if this makes the columns of C have its smaller stride, or
+// gives a C of few rows few columns. If one operand is narrower than the other, only run_as_stored() multiplies: either
+// C has few columns and A is the narrower, or either operand is widened on the way to shared memory.
 template <class Problem>
 class cuda_product {
     using A = typename Problem::a_type;
@@ -80,13 +80,13 @@ public:
           epilogue_(given.epilogue),
           beside_(beside) {}
 
-    // As kernels take it.
+    // `oriented` is turned already, as kernels take it.
     cuda_product(cuda_session& session, CUstream stream, Problem const& oriented,
                  bool turned) requires(!has_one_type<Problem>)
         : session_(session), stream_(stream), turned_(turned), p_(oriented), epilogue_(oriented.epilogue),
           beside_(nullptr) {}
 
-    // Turned or not, few columns of C may be those of a matrix A that is read as it lies.
+    // Whether to turn the product. In either orientation, C may have few columns, and A may be read as it lies.
     static bool turns(cuda_device const& d, Problem const& p, bool invariant) {
         cuda_sides const s = sides_of(p), other{s.n, s.m, s.k, s.count};
         constexpr char type = type_letter<In>();
@@ -95,7 +95,7 @@ public:
         return turns(p, invariant);
     }
     static bool turns(Problem const& p, bool invariant) {
-        // Of the two products that an imaginary part adds up, the first would be the second.
+        // An imaginary part adds up two products. Turning would exchange the first and the second.
         if (invariant && complex_like<In>) return false;
         cuda_sides const s = sides_of(p);
         constexpr char type = type_letter<In>();
@@ -103,7 +103,7 @@ public:
         return oriented(type, s) != s || (s.n != 1 && (s.m == 1 || rows_are_closer(p.c)));
     }
 
-    // What the device could not be told: asked before anything is queued.
+    // Checks what would fail on the device, before anything is queued.
     status check(bool pointers) const {
         if (status s = session_.ready(); !s) return s;
         auto const can_follow = [&](auto const& v) { return session_.check_pointer(v.data.address); };
@@ -139,15 +139,15 @@ public:
         bool const whole = reinterpret_cast<std::uintptr_t>(a.view.data.address) % sizeof(A) == 0;
         return {a.along_k, b.along_k, whole && a.view.col_stride == 1, narrower<A>, narrower<B>};
     }
-    // As a layout says it.
+    // The bytes of an element, as cuda_layout has them: 0 if T is not narrower.
     template <class T>
     static constexpr short narrower = std::is_same_v<T, In> ? 0 : sizeof(T);
-    // Whether threads that gather can follow.
+    // Whether threads that gather can read the operands.
     bool lies_in_lines() const {
         return are_lines(cuda_lines_of(lying_a())) && are_lines(cuda_lines_of(lying_b()));
     }
 
-    // As kernels take an oriented one.
+    // The arguments of an oriented product.
     static cuda_arguments<Scalar> arguments_of(Problem const& p, bool turned) {
         cuda_arguments<Scalar> x;
         x.a = cuda_place(p.a, p.a_step), x.b = cuda_place(p.b, p.b_step);
@@ -159,7 +159,7 @@ public:
         x.alpha = p.alpha, x.beta = p.beta;
         return x;
     }
-    // A cluster takes tiles that lie together, as many as it has blocks. Of few columns in order all blocks of a
+    // A cluster takes tiles that lie together, as many as it has blocks. For few columns in order all blocks of a
     // cluster have the same tile.
     static index_t tiles_of(cuda_tile const& tile, cuda_sides const& s) {
         if (tile.engine == cuda_engine::narrow && tile.cluster > 1)
@@ -169,7 +169,7 @@ public:
         return ((s.m - 1) / (tile.m * below) + 1) * below * (((s.n - 1) / (tile.n * beside) + 1) * beside);
     }
 
-    // What a product may take besides: sums of parts of k, and copies of the operands.
+    // Bytes that a product may take besides: for sums of parts of k, and for copies of the operands.
     static std::size_t workspace(cuda_choice const& choice, cuda_sides const& s, bool sums = false) {
         std::size_t bytes = 0;
         if constexpr (complex_like<In>) {
@@ -196,7 +196,7 @@ public:
         return bytes;
     }
 
-    // Of these operands: nothing for copies that are not made.
+    // Bytes for these operands, without copies that are not made.
     std::size_t workspace(cuda_choice const& choice) const {
         bool const sums = beside_ && (beside_->a.terms > 1 || beside_->b.terms > 1);
         bool const narrow = choice.tile.engine == cuda_engine::narrow;
@@ -218,7 +218,8 @@ public:
         return bytes + copied(lying_a(), form.a_along_k) + copied(lying_b(), form.b_along_k);
     }
 
-    // Operands that are widened while they are read. Of few columns, the parts of k are those of a choice of narrow.
+    // Runs the product with operands that are widened while they are read. For few columns, `choice` has the parts of k
+    // of a choice of narrow.
     status run_as_stored(cuda_choice choice, cuda_arena& memory) const {
         cuda_arena::scope const until_return(memory);
         cuda_arguments<Scalar> x = arguments_of(p_, turned_);
@@ -257,13 +258,13 @@ public:
     }
 
 private:
-    // To C, or parts of k to workspace, and then their sum to C.
+    // Writes to C; or writes the sums of parts of k to workspace, and then adds them up to C.
     status run_parts(cuda_choice const& choice, cuda_form form, cuda_arguments<Scalar> x,
                      cuda_arena& memory) const {
         if (choice.together) x.part = static_cast<int>(choice.part);
         if (choice.part == 0 || choice.together) return run_tiles(choice, form, x, epilogue_, memory);
 
-        // Sums of parts of k, and then their sum. In order always, so that the result is always the same.
+        // The sums of parts of k are added up in order, so that the result is always the same.
         bool const tail = choice.whole > 0;
         form.partial = !tail, form.tail = tail, form.spreads &= tail, form.dense |= tail;
         cuda_pointer<Scalar> const partial = memory.take<Scalar>(sums_of_parts(choice, sides()));
@@ -280,7 +281,7 @@ private:
         }
         index_t const runs = tail ? tail_of(choice, sides()) * (choice.tile.m * choice.tile.n / 4)
                                   : p_.c.rows * fours(p_.c.cols) / 4;
-        // Many parts of few elements: several threads for each.
+        // If there are many parts of few elements, several threads add up each element.
         int const slices = tail || choice.invariant || choice.parts(p_.a.cols) < 16 ? 1
                            : p_.c.rows * p_.c.cols > 100000                         ? 8
                                                                                     : 32;
@@ -303,7 +304,7 @@ private:
     }
     cuda_lying<A> lying_a() const { return lying(p_.a, p_.a_step, turned_, !turned_); }
     cuda_lying<B> lying_b() const { return lying(transposed(p_.b), p_.b_step, !turned_, turned_); }
-    // Sums, for kernels that read matrices as they are.
+    // Forms sums, for kernels that read matrices as they are.
     status form_sums(cuda_arena& memory) {
         cuda_packing<In> copies;
         auto const form = [&](cuda_lying<In> const& x) {
@@ -333,8 +334,8 @@ private:
     static std::size_t sum_bytes(index_t count) {
         return cuda_arena::rounded(static_cast<std::size_t>(count) * sizeof(Scalar));
     }
-    // Calls `multiply`, which writes sums to workspace, and adds these up, in runs of four. The kernel is compiled
-    // before anything is queued.
+    // Calls `multiply`, which writes sums to workspace. Then adds up these sums, in runs of four. The kernel is
+    // compiled before anything is queued.
     template <class F>
     status gather(cuda_tile shared, bool tail, bool invariant, index_t runs, int slices,
                   cuda_arguments<Scalar> const& sum, F const& multiply) const {
@@ -353,8 +354,8 @@ private:
         return launch(**compiled, gathered, (runs - 1) / (256 / slices) + 1, 256, sum);
     }
 
-    // Complex numbers as twice as many real ones (kernels/reals.cu.hpp), one product of the batch after another. C is
-    // written by the product of real numbers where that can do all that is asked for.
+    // Multiplies complex numbers as twice as many real ones (kernels/reals.cu.hpp), one product of the batch after
+    // another. The product of real numbers writes C if that product can do all that is asked for.
     using real_problem = dense_problem<real_t<In>, real_t<In>, real_t<In>, cuda_memory>;
     status run_by_reals(cuda_choice choice, cuda_arena& memory) {
         using R = real_t<In>;
@@ -433,8 +434,8 @@ private:
     static bool are_lines(cuda_lines<T> const& x) {
         return x.stride >= x.length;
     }
-    // Of a kernel for few columns: whether lines of B along k are there, as vectors, or as the words that tensor cores
-    // take; and whether the kernel takes such lines, copied if they are not.
+    // For a kernel for few columns: whether B has lines along k that the kernel reads as vectors, or as the words that
+    // tensor cores take. copies_b() says whether the kernel needs a copy of B with such lines.
     bool has_lines_of_b(bool words) const {
         cuda_lying<B> const b = cuda_lying_of<B>(transposed(p_.b), p_.b_step, p_.b_step == 0 ? 1 : p_.count);
         cuda_lines<B> const lines = cuda_lines_of(b);
@@ -446,7 +447,7 @@ private:
         return choice.tile.engine == cuda_engine::narrow && !choice.invariant && form.a_along_k &&
                form.b_along_k && !has_lines_of_b(form.words);
     }
-    // As the operands lie, or as their copies will.
+    // The form for the operands as they lie, or as their copies will lie.
     cuda_form form_of(cuda_choice const& choice) const {
         cuda_tile const& tile = choice.tile;
         cuda_form f;
@@ -487,7 +488,8 @@ private:
                 bool const turns = turns_on_the_way(tile);
                 f.a_turned = turns && f.a_along_k, f.b_turned = turns && f.b_along_k;
                 f.a_along_k &= !turns, f.b_along_k &= !turns;
-                // Of 16 bytes, once widened; of two terms, where what is turned is narrower.
+                // The unit of copies: up to 16 bytes, once widened; up to two terms, where the operand that is turned
+                // is narrower.
                 auto const unit = [](short all, std::size_t size, bool turned) {
                     short const most = !turned ? 4 : size < sizeof(In) ? 2 : 1;
                     return all < most ? all : most;
@@ -502,7 +504,7 @@ private:
                                 static_cast<std::uintptr_t>(a.view.row_stride | a.step) * sizeof(A);
             f.words =
                 begins % 16 != 0 && begins % 4 == 0 && sizeof(A) < 4 && a.along_k && a.view.col_stride == 1;
-            // Vectors may go beyond the rows of a line along m, to what is between it and the next.
+            // Vectors may read beyond the rows of a line along m, up to the next line.
             bool const lines = a.view.col_stride == 1 && (a.along_k || a.view.row_stride >= a.view.cols);
             f.dense = f.words || (begins % 16 == 0 && lines);
             f.shifted = f.invariant ? !(f.dense && !f.words) && sizeof(In) == 2 && a.view.col_stride == 1
@@ -546,7 +548,8 @@ private:
         if (in_runs) all.flags |= 64; // as prelude.cu.hpp names it
         return f(all);
     }
-    // Of each multiprocessor, if blocks are shared out evenly; 0: there are more than need that.
+    // Blocks of each multiprocessor, if blocks are to be shared out evenly; 0: there are so many blocks that this makes
+    // no difference.
     unsigned spread_out(index_t blocks, cuda_tile const& tile) const {
         int const all = session_.device().units;
         index_t const each =
@@ -554,7 +557,8 @@ private:
         return each < 16 ? static_cast<unsigned>(each) : 0;
     }
     // Which tiles begin with different steps of k (first_step() in pipeline.cu.hpp): those of a single row or column of
-    // them, if what each reads for itself lies along k, and what they share stays in the second-level cache.
+    // tiles, if the operand that each tile reads alone lies along k, and the operand that tiles share stays in the
+    // second-level cache.
     int first_steps(cuda_tile const& on_c, cuda_form const& form) const {
         constexpr index_t most = (index_t{4} << 20) / static_cast<index_t>(sizeof(In));
         cuda_sides const s = sides();
@@ -598,7 +602,7 @@ private:
         return launch(**compiled, form, (p_.c.rows * p_.c.cols * p_.count - 1) / 128 + 1, 128, x);
     }
 
-    // To C, or of parts of k to workspace.
+    // Writes to C, or writes sums of parts of k to workspace.
     status run_tiles(cuda_choice const& choice, cuda_form const& form, cuda_arguments<Scalar> const& x,
                      cuda_epilogue<Scalar> const& epilogue, cuda_arena& memory) const {
         cuda_tile const& tile = choice.tile;
@@ -639,7 +643,7 @@ private:
             return run_lines(**compiled, choice, form, tiles, cluster, x, epilogue, memory);
         return launch(**compiled, form, tiles, threads_of(tile), x, spread_out(tiles, tile), cluster);
     }
-    // Tiles whose operands are aligned lines, or copies that are.
+    // Runs tiles whose operands are aligned lines, or copies with aligned lines.
     status run_lines(cuda_compiled const& compiled, cuda_choice const& choice, cuda_form const& form,
                      index_t tiles, unsigned cluster, cuda_arguments<Scalar> const& x,
                      cuda_epilogue<Scalar> const& epilogue, cuda_arena& memory) const {
@@ -654,7 +658,7 @@ private:
                 if (status s = copies.run(session_, stream_); !s) return s;
             }
         cuda_arguments<Scalar> told = x;
-        // As lines, where threads read them; a single one has a next at an aligned place.
+        // Threads read these operands as lines. A single line gets a stride to an aligned place.
         if (!fetches(tile.engine) || (tile.engine == cuda_engine::simt && !form.dense)) {
             bool const a_along_k = form.a_along_k || form.a_turned,
                        b_along_k = form.b_along_k || form.b_turned;
@@ -664,7 +668,8 @@ private:
         if (!fetches(tile.engine))
             return launch(compiled, form, tiles, threads_of(tile), told, spread_out(tiles, tile), cluster);
         index_t const line = 128 / static_cast<index_t>(sizeof(In));
-        // Along k, a box has no more lines than the operand, as wgmma and fp64 count: they wait for so many bytes.
+        // A box along k has no more lines than the operand. wgmma and fp64 count the bytes of such a box, and wait for
+        // so many bytes.
         auto const map = [&]<class T>(CUtensorMap& to, cuda_lines<T> const& l, bool along_k, index_t side,
                                       index_t all, index_t terms) {
             bool const swizzled = tile.engine != cuda_engine::simt;
@@ -686,8 +691,8 @@ private:
         cuda_grid grid;
         grid.threads = static_cast<unsigned>(threads_of(tile, form)), grid.cluster = cluster;
         int resident = compiled.resident;
-        // Those that gather may have room for more than the model expects, which would have fewer tiles each, and the
-        // last tiles would be alone for longer.
+        // There may be room for more blocks that gather than the model expects. Each block would then have fewer tiles,
+        // and the last tiles would run alone for longer.
         int const sums = tile.micro_m * tile.micro_n * (form.pieces ? 2 : 1);
         if (tile.engine == cuda_engine::simt && !form.dense && blocks_with_sums(tile, sums) < resident)
             resident = blocks_with_sums(tile, sums);
@@ -698,9 +703,9 @@ private:
             return with_targets(form, told, [&](auto const& arguments) {
                 return session_.launch(stream_, compiled, grid, a_map, b_map, arguments, epilogue.bytes());
             });
-        // C as well, if the hardware can store it: in boxes of 128 bytes by so many rows as the kernel has.
-        // Rows end for it where 16 bytes do (it fetches no further than they go, but stores what rounds them
-        // up).
+        // C has a map as well, if the hardware can store C: in boxes of 128 bytes by as many rows as the kernel has.
+        // For the map, rows end at a multiple of 16 bytes: the hardware fetches no further than rows go, but stores the
+        // bytes that round them up.
         CUtensorMap c_map{};
         index_t const wide = 128 / static_cast<index_t>(sizeof(Out));
         cuda_lines<Out> const c{
@@ -717,7 +722,7 @@ private:
         });
     }
 
-    // The operand itself, or a copy in memory that it takes.
+    // The operand itself, or a copy in memory that the hardware can fetch.
     static cuda_lines<In> fetchable(cuda_lying<In> lying, bool along_k, cuda_packing<In>& copies,
                                     cuda_arena& memory) {
         if (lying.along_k != along_k) {

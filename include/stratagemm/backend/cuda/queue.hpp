@@ -14,7 +14,7 @@ public:
 
     status synchronize() const { return session_->synchronize(stream_); }
 
-    // Happens when all that was queued before is done.
+    // An event that happens when all work queued before is done.
     result<event> record() const {
         if (status s = session_->ready(); !s) return result<event>(std::move(s));
         auto const in = session_->enter();
@@ -33,21 +33,21 @@ public:
             return cuda_error(code, "cuEventRecord on " + session_->device().name);
         return e;
     }
-    // What is queued from now on waits for an event of any queue. One that was never recorded has happened.
+    // Work that is queued from now on waits for an event of any queue. An event that was never recorded has happened.
     status wait(event const& e) const {
         if (status s = session_->ready(); !s || !e) return s;
         auto const in = session_->enter();
         return told(driver().cuStreamWaitEvent(stream_, e.get(), CU_EVENT_WAIT_DEFAULT),
                     "cuStreamWaitEvent on ");
     }
-    // Returns when it has happened.
+    // Returns when the event has happened.
     status synchronize(event const& e) const {
         if (status s = session_->ready(); !s || !e) return s;
         auto const in = session_->enter();
         return told(driver().cuEventSynchronize(e.get()), "cuEventSynchronize on ");
     }
 
-    // Host memory that every device reads and writes itself.
+    // Host memory that every device can read and write.
     result<pinned_block> pin(std::size_t bytes) const {
         if (status s = session_->ready(); !s) return result<pinned_block>(std::move(s));
         if (bytes == 0) return pinned_block();
@@ -80,8 +80,8 @@ public:
         return cuda_arena({static_cast<std::byte*>(*memory)}, bytes, cuda_allocations::release);
     }
 
-    // What device/transfer.hpp asks for. Of host memory that is not pinned the driver makes copies in pieces,
-    // more slowly than ours.
+    // The members that device/transfer.hpp needs. If host memory is not pinned, the driver copies it in pieces, more
+    // slowly than device/transfer.hpp does.
     bool reads_itself(void const* host) const { return session_->is_pinned(host); }
     transfer_pool<event>& pool() const { return session_->transfers(); }
     status send(line_copy const& x, void const* from, device_place to) const {
@@ -107,8 +107,8 @@ public:
     }
 
 protected:
-    // Another stream of the device, which stays until its last user has gone and what was queued on it is
-    // done. Work on the stream 0 of old does not hold it up.
+    // Another stream of the device. The stream stays until its last user has gone and the work queued on it is done.
+    // Work on the legacy stream 0 does not delay it.
     result<cuda_queue> another() const {
         if (status s = session_->ready(); !s) return result<cuda_queue>(std::move(s));
         auto const in = session_->enter();
@@ -141,7 +141,7 @@ private:
         c.WidthInBytes = x.bytes, c.Height = x.lines;
         return c;
     }
-    // At once, or line by line where a pitch is more than any device takes.
+    // Copies at once, or line by line where a pitch is larger than any device takes.
     template <class Line>
     status copy_lines(CUDA_MEMCPY2D const& c, line_copy const& x, char const* what, Line&& line) const {
         constexpr std::size_t most = 0x7fffffff;
