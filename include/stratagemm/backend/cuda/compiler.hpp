@@ -36,12 +36,12 @@ public:
         return *one;
     }
 
-    std::string const& missing() const { return missing_; } // why there is none; empty if there is one
+    std::string const& missing() const { return missing_; } // why there is no compiler; empty if there is one
     std::string version() const { return std::to_string(major_) + '.' + std::to_string(minor_); }
     int number() const { return 1000 * major_ + 10 * minor_; } // as drivers have it: 12010
 
-    // For an architecture such as sm_90a; PTX for the newest that it knows if this one is newer still.
-    // `exact`: a b + c is not contracted.
+    // Compiles for an architecture such as sm_90a; if the compiler does not know the architecture, compiles to PTX for
+    // the newest one that it knows. `exact`: a b + c is not contracted.
     result<cuda_binary> compile(std::string const& text, char const* name, std::string const& architecture,
                                 bool exact = false, bool report = false) const {
         if (!missing_.empty()) return error(errc::unsupported, "cuda", missing_.c_str());
@@ -92,7 +92,7 @@ private:
         void* library = nullptr;
         for (char const* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})
             if (!library) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-        // In the toolkit's own folder, which the loader need not know.
+        // The library may be in the toolkit's folder, which the loader need not know.
         for (char const* variable : {"CUDA_HOME", "CUDA_PATH", ""}) {
             char const* const root = *variable ? std::getenv(variable) : "/usr/local/cuda";
             if (!library && root)
@@ -117,7 +117,7 @@ private:
         if (count > 0) (void)nvrtcGetSupportedArchs(architectures_.data());
     }
 
-    // NVRTC lists numbers only; the letter of an architecture is part of its target since the number is.
+    // NVRTC lists numbers only. The letter of an architecture is part of its target whenever the number is.
     bool knows(std::string const& architecture) const {
         for (int const a : architectures_)
             if (std::atoi(architecture.c_str() + 3) == a) return true;

@@ -47,7 +47,8 @@ inline cuda_device describe_cuda_device(int ordinal) {
     d.shared_bytes = static_cast<std::size_t>(number(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
     d.cache_bytes = static_cast<std::size_t>(number(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
     (void)driver.cuDeviceTotalMem(&d.global_bytes, id);
-    // Four fifths of what its clock says, which nothing exceeds by much; 1.75 GHz is the other clock under load.
+    // Four fifths of the rate that the memory clock gives, which no device exceeds by much; 1.75 GHz is the clock of
+    // the multiprocessors under load.
     double const memory = 2e3 * number(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
                           number(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
     if (memory > 0 && d.units > 0) d.bytes_per_cycle = 0.8 * memory / 1.75e9 / d.units;

@@ -1,5 +1,5 @@
-// Groups of products by one launch, or a few: of the blocked kernel, whose argument is then a table of
-// products.
+// Groups of products by one launch, or a few launches, of the blocked kernel. The argument of the kernel is then a
+// table of products.
 #pragma once
 
 #include "../../core/group.hpp"
@@ -10,21 +10,20 @@
 
 STRATAGEMM_BEGIN
 
-// How a group is done: by launches that its products share, of one tile, or by launches of their own.
+// How a group is multiplied: by launches of one tile that products share, or by separate launches.
 struct cuda_sharing {
     cuda_tile tile;
     std::vector<char> alone; // whether each of them is
 };
 
-// Whether a product shares launches without further thought: it is a few tiles, and soon done by one block
-// each.
+// Whether a product always shares launches: it has few tiles, and one block each computes them soon.
 inline bool surely_shares(cuda_sides const& s) {
     return s.k <= 256 && s.count <= 64 && s.m < 256 && s.n < 256 &&
            (s.m + 64) * (s.n + 64) * s.count <= 192 * 192;
 }
 
-// `table` products at most share a launch. In cycles, and of a product that is alone roughly: to choose a
-// kernel for each would take longer than to run it.
+// At most `table` products share a launch. Times are in cycles, and rough for a product that is alone: to choose a
+// kernel for each product would take longer than to run it.
 inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t element,
                               std::vector<cuda_sides> const& all, int table, cuda_tile const& only) {
     bool const any = only.engine == cuda_engine::direct; // whether tiles' rates are known
@@ -48,9 +47,8 @@ inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t eleme
         double tiles = 0, together = 0; // cycles of all, side by side
         double deepest = 0;             // k
     };
-    // A launch ends with its deepest tile, which began beside others, and after its place in the table was
-    // found. By itself it has less than twice its share of the rate, and waits for memory at each of its
-    // steps.
+    // A launch ends with its deepest tile. This tile began beside others, after its place in the table was found. When
+    // the tile runs alone it has less than twice its share of the rate, and waits for memory at each of its steps.
     auto const until = [&](cuda_entry const& e, double depth, double tiles) {
         cuda_tile const& t = e.tile;
         double const present = tiles / d.units, fewest = 0.6 * e.blocks;
@@ -59,7 +57,8 @@ inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t eleme
         double const waiting = 1400.0 / t.k;
         return 10000 + (depth + t.k) * (multiplying > waiting ? multiplying : waiting);
     };
-    // If `before` says that the launch would wait for its longest tiles, these are alone if that is sooner.
+    // If `before` says that the launch would wait for its longest tiles, their products get separate launches if that
+    // is faster.
     auto const consider = [&](cuda_entry const& e, sums const& before) {
         cuda_tile const& t = e.tile;
         double const area = static_cast<double>(t.m) * t.n, size = area / static_cast<double>(e.rate);
@@ -138,7 +137,7 @@ public:
         if constexpr (!has_epilogue) epilogues_.emplace_back(identity{});
     }
 
-    // Before anything is queued.
+    // Checks the operands before anything is queued.
     status check(bool pointers) const {
         if (status s = session_.ready(); !s) return s;
         index_t bits = 0; // of all sides: one look at the products is enough for most groups
@@ -159,9 +158,9 @@ public:
     // Products of a launch.
     int most() const { return takes_many() ? many : few; }
 
-    // Queues those that are not alone. All kernels are there before the first is launched; the device begins
-    // with one launch while the next is written down.
-    // `piece_of` says how deep the pieces of k are, if the products are invariant.
+    // Queues the products that are not alone. All kernels are compiled before the first launch; the device begins with
+    // one launch while the host writes the next. `piece_of` says how deep the pieces of k are, if the products are
+    // invariant.
     template <class PieceOf>
     status run(cuda_sharing const& sharing, PieceOf const& piece_of) const {
         std::vector<member> const members = members_of(sharing);
@@ -213,8 +212,8 @@ private:
     using state = typename cuda_epilogue<Scalar>::state;
     using arguments = cuda_arguments<Scalar>;
 
-    // As blocked.cu.hpp takes it: the only argument, so that there is nothing to bring to the device and
-    // nothing that has to outlive the call.
+    // The table as blocked.cu.hpp takes it. The table is the only argument, so no memory has to be copied to the
+    // device, and none has to outlive the call.
     struct table {
         std::size_t most, states, firsts; // where the parts of it are
         std::vector<std::byte> bytes;
@@ -234,7 +233,7 @@ private:
             arguments* const x = ::new (bytes.data() + at * sizeof(arguments)) arguments(
                 turned ? product::arguments_of(p.transposed(), true) : product::arguments_of(p, false));
             x->part = static_cast<int>(piece);
-            // Nothing of A and B is read if nothing of them counts; and infinity times nothing is nothing.
+            // If k or alpha is zero, A and B are not read; infinity times zero is zero here.
             if (x->k == 0 || x->alpha == Scalar(0)) x->k = 0, x->alpha = Scalar(0);
             if (has_epilogue || count == 0)
                 std::memcpy(bytes.data() + states + at * sizeof(s), s.data(), sizeof(s));
@@ -256,7 +255,7 @@ private:
     }
     static constexpr short few = products_in(4096), some = products_in(12288), many = products_in(32764);
 
-    // A product that shares. Its kind: operands lie, and epilogues are, as others' of that kind.
+    // A product that shares. Products of one kind have the same layout of operands and the same kind of epilogue.
     struct member {
         int kind;
         int order; // kind by kind, and the longest first, so that short ones fill the gaps at the end
@@ -281,7 +280,7 @@ private:
             next.order = next.kind * lengths + static_cast<int>(length < lengths ? lengths - 1 - length : 0);
             drawn.push_back(next);
         }
-        // By counting: there are few orders.
+        // The order is found by counting: there are few orders.
         std::vector<std::size_t> at((texts.size() + 1) * 4 * lengths + 1);
         for (member const& x : drawn) ++at[static_cast<std::size_t>(x.order) + 1];
         for (std::size_t i = 1; i < at.size(); ++i) at[i] += at[i - 1];

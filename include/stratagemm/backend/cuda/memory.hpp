@@ -50,7 +50,7 @@ struct cuda_memory {
     }
 };
 
-// Copies share it; it is destroyed with the last of them, in the context of its device.
+// Copies share the event, which is destroyed with the last copy, in the context of its device.
 using cuda_event = std::shared_ptr<CUevent_st>;
 
 using cuda_arena = linear_arena<cuda_memory>;

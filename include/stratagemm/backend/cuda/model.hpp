@@ -100,8 +100,8 @@ private:
         return copied_of(s_.m, lying_.a_along_k, form_.a_along_k) +
                copied_of(s_.n, lying_.b_along_k, form_.b_along_k);
     }
-    // Threads of a block copy what the hardware cannot fetch or has to be widened, if it lies as the tile takes it: lines of any kind,
-    // words, or aligned pieces that they shift.
+    // Threads of a block copy operands that the hardware cannot fetch, or that have to be widened, if the operands lie
+    // as the tile takes them: lines of any kind, words, or aligned pieces that the threads shift.
     bool copies_itself() const {
         return how_.whole == 0 && (not_fetchable() > 0 || lying_.widens()) &&
                form_.a_along_k == lying_.a_along_k && form_.b_along_k == lying_.b_along_k;

@@ -51,7 +51,7 @@ public:
         return {};
     }
 
-    // The same device, and a stream of its own, in no order with this one but by events.
+    // The same device with a separate stream. Only events order this stream and the new one.
     result<cuda_operations> fork() const {
         auto queue = another();
         if (!queue) return queue.take_status();
@@ -86,7 +86,7 @@ private:
         return session_->launch_at(stream_, **compiled, grid, places.data());
     }
 
-    // Where an argument is, as a kernel takes it.
+    // The address of an argument, as a kernel takes it.
     template <class T>
     static void const* place_of(T const& x) {
         return &x;

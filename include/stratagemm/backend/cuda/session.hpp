@@ -28,10 +28,10 @@ STRATAGEMM_BEGIN
 
 enum class cuda_operation { product, gather, pack };
 
-// What a compiled kernel is found by, unless it is in the dialect.
+// The key of a compiled kernel, unless the kernel is in the dialect.
 struct cuda_kernel_key {
     cuda_operation operation{};
-    // Letters of what goes in and of what comes out; of A and of B, if they are narrower.
+    // Letters of the types of the operands and of C; and of A and B, if these are narrower.
     std::array<char, 4> types{};
     cuda_tile tile{};
     cuda_form form{};
@@ -85,7 +85,7 @@ public:
         bool pushed_;
     };
 
-    // The session of a device, made when first asked for. It stays: drivers may be gone by the time that
+    // The session of a device, made by the first call. The session is never destroyed: drivers may be gone when
     // destructors of globals run.
     static cuda_session& of(int ordinal) {
         static constexpr int most = 64;
@@ -101,7 +101,7 @@ public:
         return *slot.load(std::memory_order_relaxed);
     }
 
-    // Whether there is a device behind it.
+    // Whether the session has a device.
     status ready() const {
         if (fault_) return *fault_;
         return {};
@@ -109,11 +109,11 @@ public:
     cuda_device const& device() const { return device_; }
     context_scope enter() const { return context_scope(context_); }
 
-    // The tile that was found by tuning for products of that size, and keeping one; none if there is none.
+    // The tile that tuning found for products of that size; no tile if there was no tuning.
     cuda_tile tuned_for(tuning_bucket const& b) { return tuning_ ? tuning_->find(b) : cuda_tile{}; }
     void keep_tuned(tuning_bucket const& b, cuda_tile const& tile) { tuning_->keep(b, tile); }
 
-    // Compiled when it is first asked for, from the source that make() gives.
+    // The first call for a key compiles the kernel, from the source that make() gives.
     template <class Key = cuda_kernel_key, class Make>
     result<cuda_compiled*> kernel(Key const& key, Make&& make) {
         if (fault_) return *fault_;
@@ -127,7 +127,7 @@ public:
         void const* places[] = {&arguments...};
         return launch_at(stream, compiled, grid, places);
     }
-    // With the places of its arguments.
+    // Queues a kernel with the addresses of its arguments.
     status launch_at(CUstream stream, cuda_compiled const& compiled, cuda_grid const& grid,
                      void const** places) const {
         context_scope const in(context_);
@@ -136,8 +136,8 @@ public:
         config.blockDimX = grid.threads, config.blockDimY = 1, config.blockDimZ = 1;
         config.sharedMemBytes = compiled.shared_bytes;
         if (grid.each > 0) {
-            // Where blocks of the kernel before are still there, the next ones go where there is room first, several
-            // to a multiprocessor while others have none. More shared memory than they need keeps them apart.
+            // If blocks of the previous kernel still run, the next blocks go where room is first: several to one
+            // multiprocessor, while others have none. More shared memory than the blocks need keeps them apart.
             std::size_t const share = (device_.shared_bytes + 1024) / (grid.each + 1) / 128 * 128;
             if (share > config.sharedMemBytes + compiled.fixed_bytes + 1024)
                 config.sharedMemBytes = static_cast<unsigned>(share - 896 - compiled.fixed_bytes);
@@ -145,7 +145,7 @@ public:
         config.hStream = stream;
         CUlaunchAttribute attributes[2] = {};
         config.attrs = attributes;
-        // Drivers before 12.3 cannot capture that.
+        // Drivers before 12.3 cannot capture this attribute.
         if (grid.overlaps && device_.capability >= 90 && device_.driver >= 12030) {
             attributes[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
             attributes[config.numAttrs++].value.programmaticStreamSerializationAllowed = 1;
@@ -161,7 +161,7 @@ public:
         return {};
     }
 
-    // Whether the device may follow a pointer; slow, so it is done when asked for.
+    // Whether the device may follow a pointer. This check is slow and runs on request only.
     status check_pointer(void const* p) const {
         if (fault_) return *fault_;
         context_scope const in(context_);
@@ -193,8 +193,7 @@ public:
                                                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     }
 
-    // In the order of the stream: free() lets others have the memory when all that was queued before it is
-    // done.
+    // Memory in the order of the stream: after free(), others have the memory once all work queued before is done.
     result<void*> allocate(CUstream stream, std::size_t bytes) {
         if (fault_) return *fault_;
         context_scope const in(context_);
@@ -251,7 +250,8 @@ private:
                       (device_.name + " is of an architecture before sm_75; use sg::opencl there").c_str());
             return;
         }
-        // Before the context and the pool, which nothing would give back if there were no memory for this.
+        // The tuning comes before the context and the pool: nothing would give these back if there were no memory for
+        // the tuning.
         tuning_.emplace(
             program_store::standard(),
             device_.name + ' ' + device_.architecture() + ", nvrtc " + cuda_compiler::get().version(),
@@ -267,8 +267,8 @@ private:
         make_pool();
     }
 
-    // A pool of our own: what the program wants of the device's is its own affair. A part of the device's
-    // memory stays in it from one product to the next.
+    // A private pool, which does not change the settings of the device's pool, since these belong to the program. Some
+    // device memory stays in the pool from one product to the next.
     void make_pool() {
         context_scope const in(context_);
         CUmemPoolProps properties{};
@@ -322,7 +322,7 @@ private:
         return made;
     }
 
-    // Where memory is, as the driver knows; of what it has not allocated the kind stays 0.
+    // Where memory is, as the driver knows. The kind stays 0 for memory that the driver has not allocated.
     struct origin {
         unsigned kind = 0;
         int ordinal = 0;
@@ -346,8 +346,8 @@ private:
     transfer_pool<cuda_event> transfers_;
 };
 
-// Memory that frees itself in the order of the stream it was asked for on. An arena knows where its memory is
-// and no more, so the rest is kept here.
+// Memory that frees itself in the order of the stream that allocated it. An arena knows the address of its memory only,
+// so this class keeps the rest.
 class cuda_allocations {
 public:
     static void keep(void* address, cuda_session& session, CUstream stream) {

@@ -1,10 +1,10 @@
 // Kernels for products of one shape, whose code is written into memory at run time.
 //
 // A product of some thousand multiply-adds takes hardly longer than to find out how large it is and how to divide it,
-// and compiled tiles do not suit all sides of a larger one. So a shape that is large, or is multiplied again and
-// again, gets a kernel in which sides and strides are constants: no tile is partly used, and no loop counts what is
-// known. Kernels are of AVX-512 or AVX2; each sums in the order of compiled kernels (blocked.hpp), so that no result
-// shows which of them ran.
+// and compiled tiles do not suit all sides of a larger product. A shape that is large, or is multiplied again and
+// again, therefore gets a kernel in which sides and strides are constants: no tile is partly used, and no loop counts a
+// number that is known. Kernels are of AVX-512 or AVX2. Each kernel sums in the order of compiled kernels
+// (blocked.hpp), so that no result shows which of them ran.
 //
 // STRATAGEMM_GENERATED in the environment is "never", or "always", which does not wait; unset, a small product gets its
 // kernel after some dozen calls. Where the system gives no executable memory, compiled kernels run.
@@ -43,8 +43,8 @@ struct batch_steps {
     index_t count, a, b, c;
 };
 
-// A product, or a batch of products, that a kernel of its own multiplies, as its caller states it. Calls of it need no
-// check but of the addresses.
+// A product, or a batch of products, that has a dedicated kernel, as its caller states it. Calls of such a product
+// check nothing but the addresses.
 struct alignas(128) repeated_product {
     std::uint64_t hash; // of the product; 0 until all members are written
     index_t kind;       // of generated_shape, as its caller states it
@@ -74,7 +74,7 @@ struct [[gnu::visibility("hidden")]] generated_kernels {
         return static_cast<unsigned>(
             hash_of(s.m, s.n, s.k, s.a_row, s.b_row, s.a_col, s.kind, s.c_row, s.b_strip) >> 52);
     }
-    // What a shape has, or null.
+    // The entry of a shape, or null.
     entry const* find(generated_shape const& s) const {
         if (!__atomic_load_n(&any, __ATOMIC_RELAXED)) return nullptr;
         unsigned const place = place_of(s);
@@ -95,8 +95,8 @@ struct [[gnu::visibility("hidden")]] generated_kernels {
     }
 
 private:
-    // How many calls of a small product come before its kernel is generated; large ones gain more from each call. 0:
-    // no kernel is generated.
+    // How many calls of a small product come before its kernel is generated; large products gain more from each call.
+    // 0: no kernel is generated.
     [[gnu::cold]] static unsigned calls_before() {
         char const* const asked = std::getenv("STRATAGEMM_GENERATED");
         bool const runs = current_isa().available && current_isa().isa >= host_isa::avx2;
@@ -109,7 +109,7 @@ private:
     }
     [[gnu::cold]] void generate(generated_shape const& s, unsigned place);
 };
-// Hidden: each library has kernels of its own, as it has tables.
+// Hidden: each library has its own kernels, as it has its own tables.
 [[gnu::visibility("hidden")]] inline generated_kernels generated;
 
 inline void generated_kernels::generate(generated_shape const& s, unsigned place) {
@@ -196,7 +196,7 @@ template <class Problem, class T>
             index_t{sizeof(T)});
     };
     for (repeated_product& x : generated.repeated[hash >> 52]) {
-        // Read first: a product whose entries others have comes here with each call.
+        // This is read first: a product whose entries other products have gets here with each call.
         if (__atomic_load_n(&x.taken, __ATOMIC_RELAXED) || __atomic_test_and_set(&x.taken, __ATOMIC_RELAXED))
             continue;
         x.m = p.c.rows, x.n = p.c.cols, x.k = p.a.cols, x.kind = kind;
@@ -259,7 +259,7 @@ template <class T, class A, class B, class C, class... Batch>
 }
 
 // The kernel that was generated for a product whose columns of B are side by side, or for dot products whose operands
-// both lie along k, and that adds C itself; or null. If there was none, there may be one the next time.
+// both lie along k; or null. The kernel adds C itself. If there was no kernel, there may be one the next time.
 template <class T>
 [[gnu::noinline]] block_function<T>
 generated_next([[maybe_unused]] block_args<T> const& g,

@@ -7,8 +7,8 @@
 // multiples of 16 bytes. Lines of types of 16 bits and fewer may begin at multiples of 4 or 8 (DENSE = 0): threads
 // beside each other then copy neighbouring pieces of as many bytes (A_UNIT, B_UNIT elements). Or lines begin anywhere
 // (SHIFTED): then aligned pieces of 16 bytes pass through registers, where they are shifted.
-// Lines and columns beyond the matrix become zeros and are not read, so no side has to be a multiple of anything. A warp
-// has MICRO_M x MICRO_N of C, in blocks of 16 x 8, and takes 32 bytes of k at a time.
+// Lines and columns beyond the matrix become zeros and are not read, so no side has to be a multiple of anything. A
+// warp has MICRO_M x MICRO_N of C, in blocks of 16 x 8, and takes 32 bytes of k at a time.
 //
 // MMA_TYPE: the operands, as PTX calls them. PROMOTES: the tensor cores keep fewer bits of a sum than a float has
 // (fp8). The kernel therefore adds the sum of each stage to a total outside of them.

@@ -6,14 +6,14 @@
 // only. Sums are always added up in one order. PARTIAL: a block has a part of k, whose sums go to workspace. TOGETHER:
 // the blocks of a cluster have a part of k each, and add up what they have.
 //
-// A_ALONG_K: a warp has MICRO_M rows, whose terms its lanes share, and so do STAGES warps of a block. B lies along k,
-// too, in aligned lines; on tensor cores, for which a warp has 16 rows, B_ALONG_K says that it does, in lines that begin
-// as those of A, and any other B is read as it lies.
+// A_ALONG_K: a warp has MICRO_M rows. The lanes of the warp share the terms of these rows, and so do STAGES warps of a
+// block. B lies along k, too, in aligned lines. On tensor cores a warp has 16 rows: B_ALONG_K says that B lies along k,
+// in lines that begin as those of A do, and any other B is read as it lies.
 //
-// Else, a thread has some rows that are next to each other, MICRO_N threads beside it have those that follow, and all
-// other threads of the block share the terms. A B of several columns passes through shared memory, TILE_K of its rows at
-// a time. ON_TENSOR_CORES: a warp has the rows of eight vectors, and MICRO_N / 8 warps are beside each other; B_ALONG_K
-// says that B lies along k in aligned lines.
+// Otherwise a thread has some rows that are next to each other, MICRO_N threads beside it have the rows that follow,
+// and all other threads of the block share the terms. A B of several columns passes through shared memory, TILE_K of
+// its rows at a time. ON_TENSOR_CORES: a warp has the rows of eight vectors, and MICRO_N / 8 warps are beside each
+// other; B_ALONG_K says that B lies along k in aligned lines.
 //
 // A_IN: the type of A where it is narrower than that of B, whose type is IN then. Threads widen what they have read.
 //

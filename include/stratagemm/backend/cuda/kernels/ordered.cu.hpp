@@ -4,8 +4,8 @@
 // of a cluster share the pieces, and the first block adds up their sums. Operands pass through shared memory in STAGES
 // stages of TILE_K terms of each piece; one stage holds all terms where there are few. B may lie in any way.
 //
-// DENSE: lines of A begin at multiples of 16 bytes. SHIFTED, of 16-bit types: lines of A and B, which lie along k, begin
-// anywhere.
+// DENSE: lines of A begin at multiples of 16 bytes. SHIFTED, for 16-bit types: lines of A and B, which lie along k,
+// begin anywhere.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -204,10 +204,10 @@ inline void have_been_put() { __syncthreads(); }
 #endif
 )cu";
 
-// On CUDA cores a thread has a row of a piece, and MICRO_N columns. Where A does not lie along k, the thread reads A itself,
-// the next terms while it sums these. Doubles on sm_90 are summed as fp64.cu.hpp does, whose instruction adds up eight terms
-// one after another: the even ones of eight, and then the odd ones. (A chain of that instruction takes longer than one of
-// multiply-adds.)
+// On CUDA cores a thread has a row of a piece, and MICRO_N columns. Where A does not lie along k, the thread reads A
+// directly, the next terms while it sums the current ones. Doubles on sm_90 are summed as in fp64.cu.hpp, whose
+// instruction adds up eight terms one after another: the even ones of eight, and then the odd ones. (A chain of that
+// instruction takes longer than one of multiply-adds.)
 inline constexpr char cuda_ordered_text[] = R"cu(
 constexpr int EACH = MICRO_N, ACROSS = COLS / EACH; /* columns of a thread; threads for the columns of a row */
 static_assert(AT_ONCE * TILE_M * ACROSS <= 256 && TILE_M * COLS <= 256, "a block has 256 threads");

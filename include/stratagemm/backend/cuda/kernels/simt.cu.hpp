@@ -12,8 +12,8 @@
 // (A_TURNED, B_TURNED): the tile then lies in shared memory as if the operand lay along m or n, and the loop is the
 // faster one.
 //
-// A_IN, B_IN: the type of an operand whose elements are narrower than floats. They are widened on that way, once for all
-// threads that multiply them.
+// A_IN, B_IN: the type of an operand whose elements are narrower than floats. The fetching warps widen these elements
+// on the way, once for all threads that multiply them.
 #pragma once
 
 #include "../../../core/config.hpp"

@@ -9,8 +9,8 @@ STRATAGEMM_BEGIN
 using cuda_tuning_options = tuning_options<cuda_tile>;
 using cuda_tuned = tuned<cuda_tile>;
 
-// Whether a kernel can be compiled for these, as the kernels themselves say. What an engine does not use has
-// one value.
+// Whether a kernel can be compiled for these parameters, by the limits that the kernels state. A parameter that an
+// engine does not use has one value.
 inline bool is_legal(cuda_tile const& t, std::size_t element, std::size_t scalar) {
     int const line = static_cast<int>(128 / element);
     auto const whole = [&](int step_m, int step_n) {

@@ -16,14 +16,15 @@ struct x86_memory {
     index_t distance;
 };
 
-// Of AVX-512 with 32 registers of 64 bytes, or of AVX2 with 16 of 32 bytes. AVX2 has no numbers in memory that are
-// multiplied with all elements, and no masks but those of loads: the last two registers are for what replaces them.
+// Instructions of AVX-512 with 32 registers of 64 bytes, or of AVX2 with 16 of 32 bytes. AVX2 cannot multiply all
+// elements with one number in memory, and has no masks but those of loads: the last two registers are for the code that
+// replaces these.
 class assembler {
     using gpr = x86::gpr;
     using enum x86::gpr;
 
 public:
-    // Of AVX2, `masks` are eight words of ones and eight of zeros, less than 2 GiB from the code.
+    // For AVX2, `masks` are eight words of ones and eight of zeros, less than 2 GiB from the code.
     assembler(unsigned char* begin, unsigned char* end, bool avx512, std::int32_t const* masks)
         : at_(begin), end_(end), avx512_(avx512), masks_(reinterpret_cast<unsigned char const*>(masks)) {}
 
@@ -43,7 +44,8 @@ public:
         int bytes() const { return 16 << length; }
         int element() const { return wide ? 8 : 4; }
     };
-    // `mask`: 1 or 2 for as many elements as set_mask() was told, 0 for all; others of a vector are read as zero
+    // `mask`: 0 for all elements, or 1 or 2 for the number of elements given to set_mask(); other elements of the
+    // vector become zero
     [[gnu::cold, gnu::noinline]] void load(vectors t, int to, x86_memory from, int mask) {
         if (avx512_ || mask == 0)
             return with_memory(t, 0x10, of_map(1, t.wide), to, 0, from, mask ? 0x80 + mask : 0, t.bytes());
@@ -76,8 +78,8 @@ public:
         else if (narrow == 3) // from integers
             with_registers(t, 0x5b, of_map(1, 0), to, 0, to);
     }
-    // Of AVX2, a part of more than 16 bytes is not kept in its register: masks would take a dozen operations on some
-    // machines.
+    // With AVX2, a part of more than 16 bytes does not stay in its register: masks would take a dozen operations on
+    // some machines.
     [[gnu::cold, gnu::noinline]] void store(vectors t, x86_memory to, int from, int mask) {
         if (avx512_ || mask == 0)
             return with_memory(t, 0x11, of_map(1, t.wide), from, 0, to, mask, t.bytes());
@@ -98,8 +100,8 @@ public:
         if (!avx512_) t.length = 1;
         with_memory(t, t.wide ? 0x19 : 0x18, of_map(2, true), to, 0, from, 0, t.element());
     }
-    // What is multiplied. 0: floats or doubles; 1: pairs of bfloat16, whose sums are floats; 2: packets of four int8,
-    // whose sums are integers.
+    // The kind of elements that are multiplied. 0: floats or doubles; 1: pairs of bfloat16, whose sums are floats; 2:
+    // packets of four int8, whose sums are integers.
     int packets = 0;
     // sum += x y, where y is a register, a vector in memory, or one element of it for all
     void multiply_add(vectors t, int sum, int x, int y) {
@@ -134,8 +136,8 @@ public:
         with_registers({t.wide, avx512_ ? 2 : 1}, t.length == 0 ? 0x19 : 0x1b, of_map(3, true), from, 0, to);
         put(which, 1);
     }
-    // Of every 16 bytes of x, then of y, the even elements or the odd ones; of both, all even or odd pieces of 16
-    // bytes, or all low or high halves.
+    // take_elements() takes the even or the odd elements of every 16 bytes of x, then of y. take_pieces() takes all
+    // even or odd pieces of 16 bytes of both, and take_halves() all low or high halves.
     void take_elements(vectors t, int to, int x, int y, bool odd) {
         with_registers(t, 0xc6, of_map(1, t.wide), to, x, y);
         put(t.wide ? (odd ? 0xff : 0x00) : odd ? 0xdd : 0x88, 1);
@@ -148,7 +150,7 @@ public:
     void take_halves(vectors t, int to, int x, int y, bool high) { // of AVX-512
         take_16_bytes(t, to, x, y, high ? 0xee : 0x44);
     }
-    // Of every 16 bytes of x and y, the elements of the low or high halves: one of x, one of y, and so on.
+    // Takes the elements of the low or high halves of every 16 bytes of x and y: one of x, one of y, and so on.
     void take_pairs(vectors t, int to, int x, int y, bool high) {
         with_registers(t, high ? 0x15 : 0x14, of_map(1, t.wide), to, x, y);
     }
@@ -191,7 +193,7 @@ public:
     }
     void push(gpr x) { put(0x50 + x, 1); }
     void pop(gpr x) { put(0x58 + x, 1); }
-    // The begin of a loop that runs `count` times; of what runs once, nothing.
+    // The begin of a loop that runs `count` times. A loop that runs once has no instructions.
     unsigned char* begin_loop(gpr counter, index_t count) {
         if (count > 1) move(counter, count);
         return at_;
@@ -201,13 +203,14 @@ public:
         add(counter, -1);
         put(0x850f, 2), put_number(loop - (at_ + 4));
     }
-    // On to lands(), with what this returns, unless the register, one of the first eight, is positive.
+    // Jumps to lands(), called with the result of this function, unless the register, one of the first eight, is
+    // positive.
     unsigned char* leave_without(gpr x) {
         put(0x8548, 2), put(0xc0 + 9 * x, 1);
         put(0x8e0f, 2), put(0, 4);
         return at_;
     }
-    // On to lands(), with what this returns, if the register, less one, is zero.
+    // Decrements the register and, if it is then zero, jumps to lands(), called with the result of this function.
     unsigned char* leave_loop(gpr counter) {
         add(counter, -1);
         put(0x840f, 2), put(0, 4);
@@ -236,14 +239,14 @@ private:
     // The prefix of an operation on 64 bits.
     void rex(int reg, int base) { put(0x48 + (reg > rdi ? 4 : 0) + (base > rdi ? 1 : 0), 1); }
 
-    // What an EVEX prefix says of an operation: its map (1 for 0F, 2 for 0F38, 3 for 0F3A) and its prefix: 1 for 66, 2
-    // for F3, 3 for F2.
+    // The map and the prefix of an operation in an EVEX prefix: the map is 1 for 0F, 2 for 0F38, 3 for 0F3A; the prefix
+    // is 1 for 66, 2 for F3, 3 for F2.
     static int of_map(int map, int prefix) { return map + 8 * prefix; }
     int multiply_code() const { return packets == 0 ? 0xb8 : packets == 1 ? 0x52 : 0x50; }
     int multiply_map() const { return of_map(2, packets == 1 ? 2 : 1); }
-    // The prefix and the code. `third`: a register, whose bits are in two places, or the base of an address; `last`: of
-    // the last byte, all but the length and the second source. Of the instructions of AVX2 here, multiply-adds alone
-    // have a bit for doubles.
+    // The prefix and the code. `third`: a register, whose bits are in two places, or the base of an address. `last`:
+    // the last byte without the length and the second source. Among the AVX2 instructions here, only multiply-adds have
+    // a bit for doubles.
     void prefix(vectors t, int code, int map, int reg, int second, int third, int last) {
         if (!avx512_) {
             put(0xc4, 1);

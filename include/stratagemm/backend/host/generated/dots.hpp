@@ -26,8 +26,8 @@ public:
             }
     }
 
-    // Half cycles, about: two multiply-adds or loads a cycle, and a cycle for four loads that the nearest cache does not
-    // have; a result after four; a shuffle a cycle.
+    // Half cycles, about: two multiply-adds or loads a cycle, and a cycle for four loads that the nearest cache does
+    // not have; a result after four; a shuffle a cycle.
     index_t step(index_t rows, index_t columns) const {
         index_t const loads = rows + columns;
         return larger_of(8, larger_of(rows * columns, loads) * halves()) + loads / 2;
@@ -87,7 +87,7 @@ public:
     }
 
 private:
-    // Whether what the outer loop reads is fetched ahead, since it comes from memory and is multiplied with a few
+    // Whether tiles fetch ahead the operand of the outer loop, since it comes from memory and is multiplied with a few
     // rows or columns. One or two rows are as slow as memory anyway, and slower with more requests; many rows take
     // longer than memory does.
     bool fetches(generated_shape const& s) const {

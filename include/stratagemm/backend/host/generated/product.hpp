@@ -76,7 +76,7 @@ private:
     // Whether sums are integers: they begin with the row before B.
     bool sums_integers() const { return to_.packets == 2; }
 
-    // All tiles of so many rows; or, if this is 0, all of C, one strip after the other.
+    // Writes all tiles of `rows` rows; or, if `rows` is 0, all of C, one strip after the other.
     [[gnu::cold, gnu::noinline]] void write_across(index_t rows) {
         bool const ends = rest_ > 0; // the last vector of the last strip is not whole
         repeat(r10, strips_.wides, rows, strips_.wide, false);
@@ -84,9 +84,9 @@ private:
         repeat(r10, ends, rows, strips_.narrow, true);
         b_ahead_ -= column(vectors_), c_ahead_ -= vectors_ * lanes_ * c_col_;
     }
-    // All tiles of a strip of so many vectors; or, if this is 0, all of C. The first tiles fetch the next strip: each of
-    // them some vectors of every row; or, of a strip that is copied, the two after the tile that writes the copy, which
-    // take every other step for a row that rsi points to.
+    // Writes all tiles of a strip of `width` vectors; or, if `width` is 0, all of C. The first tiles fetch the next
+    // strip: each of them some vectors of every row. If a strip is copied, the two tiles after the one that writes the
+    // copy fetch the next strip; they use every other step for a row that rsi points to.
     [[gnu::cold, gnu::noinline]] void write_down(index_t width, bool ends) {
         index_t larger = tiles_.larger, left = tiles_.parts;
         bool const copies = copies_ && width > 0;
@@ -109,8 +109,8 @@ private:
         b_ = rsi, s_.b_row = b_row, fetched_row_ = 0;
         a_ahead_ -= s_.m * s_.a_row, c_ahead_ -= s_.m * c_row_;
     }
-    // `count` times a tile, or all across or down if `width` or `rows` is 0; then on by a tile, in the way that is
-    // counted.
+    // Repeats a tile `count` times, or, if `width` or `rows` is 0, all tiles across or down. Then moves on by a tile,
+    // in the direction that is counted.
     [[gnu::cold, gnu::noinline]] void repeat(gpr counter, index_t count, index_t rows, index_t width,
                                              bool ends) {
         if (count == 0) return;
@@ -141,7 +141,7 @@ private:
             if (x < lines) // of a C in no near cache
                 to_.prefetch(turned_ ? of_c(0, x) : of_c(x / width, x % width * lanes_), true);
         }
-        // What fits well into the cache of decoded instructions is written out.
+        // Steps are written out if they fit well into the cache of decoded instructions.
         index_t const step = beside_ * (width > 1 ? sums + rows + width : sums + 1);
         index_t const copy_row = writes_copy_ ? width * t_.bytes() : 0;
         index_t left = s_.k;
@@ -183,7 +183,7 @@ private:
         else
             to_.clear(t_, sum);
     }
-    // As finish_part() in kernels.hpp.
+    // Stores as finish_part() in kernels.hpp does.
     [[gnu::cold, gnu::noinline]] void store(assembler::vectors t, x86_memory c, int sum, int mask) {
         int const result = to_.last();
         if (end_ >= generated_end::added) {
@@ -254,7 +254,7 @@ private:
                     to_.prefetch(end_of_line(b, (p * s_.b_row + column(width + v)) * b_size_), false, true);
             for (int r = in_memory ? 0 : -1; r < rows; ++r) {
                 x86_memory const of_a{a, (r * s_.a_row + p * s_.a_col) * size_};
-                // Of an A that comes from memory, or is much of the third-level cache, the rows of the next tile.
+                // If A comes from memory, or is much of the third-level cache, the rows of the next tile are fetched.
                 if (fetches_a && r >= 0 && (p - from) * size_ % 64 == 0)
                     to_.prefetch({a, of_a.distance + rows * s_.a_row * size_}, false);
                 if (r >= 0 && (width > 1 || sums_integers())) to_.broadcast(t_, element, of_a);
@@ -262,8 +262,8 @@ private:
                     x86_memory const of_b{b, (p * s_.b_row + column(v)) * b_size_};
                     bool const last = ends && v == width - 1, masked = last && masked_;
                     assembler::vectors const t = last ? last_ : t_;
-                    // What is next of a B that comes from the second-level cache, which one row of A waits for, or
-                    // from memory: further rows, or where there are few those of the next tile.
+                    // If B comes from the second-level cache and one row of A waits for B, or if B comes from memory,
+                    // its next lines are fetched: further rows or, where there are few rows, those of the next tile.
                     if (begins_line(v)) {
                         if (in_memory && s_.k * s_.n * b_size_ > 32768)
                             to_.prefetch(
@@ -296,11 +296,11 @@ private:
     }
 
     bool begins_line(index_t vector) const { return vector * lanes_ * b_size_ % 64 == 0; }
-    // Of 64 bytes that are fetched. They may be parts of two cache lines, of which columns before have fetched the
-    // first.
+    // The last of 64 bytes that are fetched. These bytes may be parts of two cache lines; the columns before have then
+    // fetched the first line.
     static x86_memory end_of_line(gpr base, index_t distance) { return {base, distance + 63}; }
     x86_memory of_c(index_t r, index_t column) const { return {rdx, (r * c_row_ + column * c_col_) * size_}; }
-    // Moves on to where what comes next begins.
+    // Moves the pointers on to the next tile.
     [[gnu::cold, gnu::noinline]] void go() {
         to_.add(rdi, a_ahead_ * size_), to_.add(rsi, b_ahead_ * b_size_), to_.add(rdx, c_ahead_ * size_);
         a_ahead_ = b_ahead_ = c_ahead_ = 0;

@@ -1,8 +1,9 @@
 // How a generated kernel divides its product: into which strips of columns, and into how many rows a strip. The
 // generator writes these tiles, and estimate() counts them.
 //
-// Strips of columns and tiles in a strip are as even as the sides allow, and only the last vector of a row is masked. It
-// is as short as its elements allow: processors that multiply 64 bytes in two halves (Zen 4) take half as long for 32.
+// Strips of columns and tiles in a strip are as even as the sides allow, and only the last vector of a row is masked.
+// The last vector is as short as its elements allow: processors that multiply 64 bytes in two halves (Zen 4) take half
+// as long for 32.
 #pragma once
 
 #include "../caches.hpp"
@@ -27,14 +28,14 @@ struct generated_shape {
     bool is(generated_form form) const { return (kind & static_cast<int>(form)) != 0; }
     index_t size() const { return kind / 64 % 16; }                   // of an element
     int packets() const { return static_cast<int>(kind / 1024 % 4); } // of assembler
-    // What load_widened() of assembler is told of B, or of the A of dot products.
+    // The narrower type of B, or of the A of dot products, as load_widened() of assembler numbers it.
     int narrow_b() const { return static_cast<int>(kind / 4096 % 4); }
     int narrow_a() const { return static_cast<int>(kind / 16384); }
     [[gnu::cold, gnu::noinline]] index_t size_of(int narrow) const {
         return narrow == 0 ? size() : narrow == 3 ? 1 : 2;
     }
 };
-// Of elements of a kernel: their bytes, and 16 for each kind of packets.
+// The elements of a kernel: their bytes, and 16 for each kind of packets.
 template <class T>
 inline constexpr index_t generated_element = index_t{sizeof(T)} + (std::is_same_v<T, bfloat16_pair> ? 16
                                                                    : std::is_same_v<T, int8_quad>   ? 32
@@ -63,8 +64,8 @@ public:
           strips_(widths()), width_(strips_.wides > 0 ? strips_.wide : strips_.narrow),
           tiles_(s.m, tallest(width_)) {}
 
-    // What tiles take, for estimate(): cycles while k runs, and vectors of C, or parts of its columns. `halves`: of
-    // a processor that multiplies 64 bytes in two halves. `far`: B comes from the second-level cache, some 27 bytes a
+    // The costs of tiles, for estimate(): cycles while k runs, and vectors of C, or parts of its columns. `halves`: the
+    // processor multiplies 64 bytes in two halves. `far`: B comes from the second-level cache, at some 27 bytes a
     // cycle.
     struct work {
         double cycles, stores;
@@ -95,7 +96,8 @@ protected:
     [[gnu::cold, gnu::noinline]] index_t column(index_t vector) const {
         return has_strips() ? vector / 2 * s_.b_strip + vector % 2 * lanes_ : vector * lanes_;
     }
-    // Whether all rows of C come before the next strip, which is fetched from where a B lies that is not packed.
+    // Whether all rows of C are computed before the next strip. Tiles then fetch the next strip from B, which is not
+    // packed.
     bool goes_down() const { return large_ && !has_strips(); }
     // Pieces of k that are summed beside each other: eight sums or more keep the units for multiply-adds busy.
     index_t most_beside() const {
@@ -133,15 +135,16 @@ private:
     [[gnu::cold, gnu::noinline]] assembler::vectors vector_of(index_t elements) const {
         return {size_ == 8, elements * size_ <= 16 ? 0 : elements * size_ <= 32 || !avx512_ ? 1 : 2};
     }
-    // Rows of the tallest tile of so many vectors: these, a row of B and an element of A are in registers, and one is
-    // left when the sums are done, or five to turn them. Where k is short, a C that the nearest cache does not hold
-    // is written eight rows at a time; one that comes from farther needs the requests of more rows, the sooner the
-    // less there is to multiply.
+    // Rows of the tallest tile of `width` vectors. Registers hold the rows, a row of B and an element of A. One
+    // register is left when the sums are done, or five to turn the sums. Where k is short, a C that the nearest cache
+    // does not hold is written eight rows at a time; a C that comes from farther needs the requests of more rows, the
+    // sooner the fewer terms there are to multiply.
     index_t tallest(index_t width) const {
         index_t const bytes = s_.m * s_.n * size_, near = (s_.k > 3 ? 16 : 1) << 20;
         bool const collide = rows_nearly_collide(c_row_ * size_),
                    low = s_.k <= (width > 1 ? 128 : 32) && bytes > 32768 && (bytes <= near || collide);
-        // Rows of A that share sets of the cache and are left where they are (blocked.hpp) are no more than its ways.
+        // Rows of A that share sets of the cache and are read where they are (blocked.hpp) are no more than the ways of
+        // the cache.
         index_t const of_registers = width == 1 ? most_alone() : ((avx512_ ? 31 : 15) - width) / width,
                       most = s_.a_col == 1 && rows_collide(s_.a_row * size_) ? smaller(of_registers, 7)
                                                                              : of_registers;
@@ -165,9 +168,9 @@ private:
         }
         return all;
     }
-    // Of a B that fills much of the second-level cache, strips have four vectors, or two of AVX2: they need six rows of
-    // A at a time, whose lines are fewer than those of fourteen, and C is written in longer pieces. Packed strips are
-    // taken whole.
+    // If B fills much of the second-level cache, strips have four vectors, or two of AVX2. Such strips need six rows of
+    // A at a time, whose lines are fewer than those of fourteen, and write C in longer pieces. Packed strips are taken
+    // whole.
     [[gnu::cold, gnu::noinline]] strips widths() const {
         index_t const width = large_ && avx512_        ? 4
                               : large_ || has_strips() ? 2
