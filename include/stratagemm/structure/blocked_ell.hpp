@@ -110,8 +110,8 @@ struct blocked_ell {
 
 static_assert(sparse_operand<blocked_ell<float>>);
 
-// Of any sparse operand: the blocks that have an element, as to_bsr() has them. A bsr with blocks of that side keeps
-// its blocks.
+// Converts any sparse operand: the result has the blocks with an element, as to_bsr() has them. A bsr with blocks of
+// that side keeps its blocks.
 template <policy P, operand M>
 auto to_blocked_ell(P const& policy, M const& matrix, index_t side) {
     auto const x = as_view(matrix);

@@ -155,7 +155,7 @@ struct bsr {
 };
 static_assert(sparse_operand<bsr<float>>);
 
-// Products of bsr and blocked_ell: with blocks on the left that stay blocks, and those of csr_product.
+// Products of bsr and blocked_ell: products whose blocks on the left stay blocks, and those of csr_product.
 template <policy P>
 class bsr_product : public csr_product<P> {
     template <class S>
@@ -170,7 +170,7 @@ public:
     using typename csr_product<P>::arena;
     using csr_product<P>::csr_product;
 
-    // Tensor cores cut off where others round, once for 16 terms or so.
+    // Tensor cores truncate where other units round, about once for 16 terms.
     template <class S>
     bound error_bound(S const& s) const {
         bound b = csr_product<P>::error_bound(s);
@@ -178,7 +178,7 @@ public:
             b = {2 * b.worst, b.expected + static_cast<double>(s.k) / 16 * unit_roundoff<float>()};
         return b;
     }
-    // For blocks, roughly what was measured on an H200 with a tenth of the blocks
+    // The estimate for blocks is roughly what was measured on an H200 with a tenth of the blocks
     // (bench/results/sparse-h200.txt).
     template <class S>
     double estimate(S const& s) const {
@@ -263,7 +263,7 @@ KERNEL(ITEMS) fill_bsr(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns)
 }
 )";
 
-// Room for the arrays of a BSR matrix, to be written.
+// Memory for the arrays of a BSR matrix, which are to be written.
 template <policy P, class T, class Index>
 struct bsr_room {
     using space = typename P::space;
@@ -367,7 +367,8 @@ blocks_on_device(P const& policy, csr<T, Index, typename P::space> const& a, ind
             {a.rows, a.cols, side, to.begins, to.columns, to.values, *found, a.scale, a.conjugate}};
 }
 
-// Of any sparse operand: the blocks that have an element, and zeros beside these. Elements of one place add up.
+// Converts any sparse operand: the result has the blocks with an element, and zeros beside the elements. Elements of
+// one place add up.
 template <policy P, operand M>
 auto to_bsr(P const& policy, M const& matrix, index_t side) {
     auto const x = as_view(matrix);

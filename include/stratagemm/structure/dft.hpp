@@ -7,13 +7,13 @@
 //   sg::gemm(cpu, sg::dft<float>(64), x, x);             in place: x as a whole, with the same strides
 //   sg::fft(cpu, x, y), sg::ifft(cpu, y, x)              the first and the third, of as many points as x has rows
 //
-// x is complex, or real; y is complex of the same precision. Both may have any strides, and x may be a batch of matrices, with
-// y. alpha, beta, E and an epilogue serve as in other products; with a real x, alpha and beta are real. Any length from 1 to
-// 2^31 - 1 is taken; those with prime factors 2, 3, 5 and 7 alone are the fastest. The result depends on x, the length and
-// the instruction set alone: not on threads, and not on what is transformed beside it.
+// x is complex, or real; y is complex of the same precision. Both may have any strides, and x may be a batch of
+// matrices, with y. alpha, beta, E and an epilogue serve as in other products; with a real x, alpha and beta are real.
+// Any length from 1 to 2^31 - 1 is accepted. Lengths with prime factors 2, 3, 5 and 7 alone are the fastest. The result
+// depends on x, the length and the instruction set alone: not on threads, and not on what is transformed beside x.
 //
-// The error is bounded by the norm of x (product.hpp): an element of y that is small beside the largest has fewer digits.
-// On the host; other memory is refused at compile time.
+// The error is bounded by the norm of x (product.hpp): an element of y that is small beside the largest has fewer
+// digits. Transforms run on the host; other memory is refused at compile time.
 #pragma once
 
 #include "../gemm.hpp"
@@ -75,8 +75,8 @@ dft<T> idft(index_t points) {
     return one;
 }
 
-// The same transform, whose frequency 0 is in the middle: of the rows, for a transform of columns; of the columns, for one
-// of rows. ifftshift undoes it, and differs where the number of points is odd.
+// The same transform with frequency 0 in the middle: of the rows, for a transform of columns; of the columns, for one
+// of rows. ifftshift undoes this shift, and differs from fftshift where the number of points is odd.
 template <class T>
 dft<T> fftshift(dft<T> d, along axis = along::rows) {
     (axis == along::rows ? d.row_shift : d.col_shift) += d.rows / 2;

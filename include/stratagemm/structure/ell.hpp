@@ -70,7 +70,7 @@ KERNEL(ITEMS) list_ell(MATRIX(INDEX const, from), MATRIX(IN const, from_values),
 }
 )";
 
-// Calls f(j, element) for those of row i.
+// Calls f(j, element) for each element of row i.
 template <class T, class Index, class F>
 void each_of_ell(index_t side, view<Index const> const& columns, view<T const> const& values, index_t i,
                  F&& f) {
@@ -103,7 +103,7 @@ result<csr<T, Index, Space>> list_ell(Leaf const& leaf, Arena& memory, index_t c
     } else {
         auto const kernel = [](char const* name) { return list_kernel<T, Index>(name, ell_text, ""); };
         index_t const groups = groups_for_each(rows + 1, 256);
-        // Without elements nothing is read of columns, but a launch needs memory there.
+        // Without elements the kernel reads nothing of columns, but a launch needs memory there.
         view<Index const, Space> const from =
             nonzeros > 0 ? columns : view<Index const, Space>{begins, 0, 0, 1, 1};
         if (status s = leaf.launch(kernel("count_ell"), groups, from, begins, rows, width, side); !s)
@@ -279,7 +279,7 @@ struct ell_room {
     }
 };
 
-// Of any sparse operand. Rows are side by side.
+// Converts any sparse operand. Rows of the result are side by side.
 template <policy P, operand M>
 auto to_ell(P const& policy, M const& matrix) {
     auto const x = as_view(matrix);

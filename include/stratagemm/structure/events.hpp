@@ -76,7 +76,7 @@ struct event_matrix {
     void each_view(F&& f) const {
         f(elements);
     }
-    // Its elements as the list has them, with the zeros.
+    // The elements in the list's type, with the zeros.
     view<Mark const, Space> whole() const {
         auto x = elements;
         x.conjugate = conjugate;

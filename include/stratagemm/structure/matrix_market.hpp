@@ -46,13 +46,13 @@ public:
         ++line_;
         return at != end;
     }
-    // To the next character that is no blank, a line's end included.
+    // Moves to the next character that is no blank, which may be the end of the line.
     void skip_blanks() {
         while (*at == ' ' || *at == '\t' || *at == '\r') ++at;
     }
     bool ends() const { return at == end || *at == '\n'; }
     bool ends_word() const { return ends() || *at == ' ' || *at == '\t' || *at == '\r'; }
-    // Behind the line, whatever is left of it.
+    // Moves behind the line, whatever is left of it.
     void skip_line() {
         auto const* const stop =
             static_cast<char const*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
@@ -72,7 +72,7 @@ public:
 private:
     static constexpr std::size_t piece = std::size_t{1} << 20;
 
-    // What is left moves to the front, and whole lines follow. The last line may lack its end.
+    // The rest of the buffer moves to the front, and whole lines follow. The last line may lack its end.
     status refill() {
         char* const first = buffer_.data();
         std::memmove(first, end, held_);
@@ -104,7 +104,7 @@ struct matrix_market_header {
     index_t rows = 0, cols = 0, entries = 0;
 };
 
-// A number at r.at, which is moved behind it. A blank or the end of the line follows.
+// Reads the number at r.at, and moves r.at behind the number. A blank or the end of the line follows.
 inline bool read_count(line_reader& r, index_t& x) {
     r.skip_blanks();
     char const* p = r.at;
@@ -117,8 +117,8 @@ inline bool read_count(line_reader& r, index_t& x) {
     r.at = p, x = static_cast<index_t>(number);
     return r.ends_word();
 }
-// Whether the text of a number that is beyond any type is that of a large one, and not of one next to 0. strtod would
-// ask the locale what a decimal point is.
+// Whether the text of a number beyond the range of any type is that of a large number, and not of one next to 0. strtod
+// would take the decimal point from the locale.
 inline bool is_large(char const* p, char const* end) {
     long place = 0; // of the first digit that is not 0: above 0, so many are before the point
     bool fraction = false, found = false;
@@ -242,7 +242,7 @@ struct matrix_market_entries {
 
 template <class T, class Index>
 status read_entries(line_reader& r, matrix_market_header const& h, matrix_market_entries<T, Index>& to) {
-    // Of a half, the diagonal and what is below it, column by column.
+    // A file with one half of a matrix has the diagonal and the elements below it, column by column.
     index_t const first = h.symmetry == h.skew ? 1 : 0;
     index_t i = h.symmetry == h.general ? 0 : first, j = 0;
     bool const is_half = h.symmetry != h.general;
@@ -336,8 +336,8 @@ csr_matrix<T, Index, host> read_matrix_market(std::string const& path) {
     return read_matrix_market<T, Index>(path.c_str());
 }
 
-// Writes real, integer or complex coordinates of a general matrix, and of a csr_of_ones without a factor a pattern. Each
-// number has the fewest digits that are read as the same number.
+// Writes real, integer or complex coordinates of a general matrix; for a csr_of_ones without a factor, writes a
+// pattern. Each number has the fewest digits that are read as the same number.
 template <sparse_operand X>
 status try_write_matrix_market(char const* path,
                                X const& x) requires std::is_same_v<typename X::space, host_memory> {

@@ -72,7 +72,7 @@ struct sampled_matrix {
         if (p.beta != S(0)) x = scaled_sum(p.beta, static_cast<S>(values[at]), x);
         values[at] = static_cast<T>(apply_epilogue(p.epilogue, x, p.row0 + i, p.col0 + columns[at]));
     }
-    // What is left of a product where k or alpha is zero.
+    // Applies the epilogue to beta C, for a product whose k or alpha is zero.
     template <class Leaf, class Problem>
     status keep_only(Leaf const& leaf, Problem p) const {
         if constexpr (on_host) {
@@ -248,8 +248,8 @@ public:
             return answer_of_sparse<P, Q>();
     }();
 
-    // Sparse matrices by rows. On the host, also a row of sums for each thread; on a device, copies of dense
-    // matrices, or what is known of the rows of sparse ones.
+    // The workspace of sparse matrices: matrices by rows; on the host, also a row of sums for each thread; on a device,
+    // copies of dense matrices, or lists about the rows of sparse ones.
     template <class S>
     footprint workspace(S const& s) const {
         using T = typename S::a_type;

@@ -5,14 +5,14 @@
 //   auto x = sg::to_two_of_four(gpu, dense);                   refuses a third element that is not zero
 //   auto y = sg::prune_to_two_of_four(gpu, dense);             keeps the two largest of each four
 //
-// k is a multiple of 4. Elements 2 g and 2 g + 1 of row i of `values`, m x k/2, are those of the columns 4 g to 4 g + 3.
-// Four bits of `positions` say where they are: the two lower ones for the first element, the two upper ones for the
-// second, which is further right. two_of_four_place() tells where these four bits are. Both elements are multiplied,
+// k is a multiple of 4. Elements 2 g and 2 g + 1 of row i of `values`, m x k/2, are those of the columns 4 g to 4 g +
+// 3. Four bits of `positions` say where they are: the two lower ones for the first element, the two upper ones for the
+// second, which is further right. two_of_four_place() gives the place of these four bits. Both elements are multiplied,
 // also if they are zero; the other two columns are not.
 //
 // On CUDA devices of sm_90a, A B and B A^T in half and bfloat16 run on the tensor cores, which have instructions for
-// such matrices, if the rows of the values begin at multiples of 16 bytes. B is copied first, if neither its rows nor its
-// columns do. Every other product lists the elements by rows, and multiplies them as a csr.
+// such matrices, if the rows of the values begin at multiples of 16 bytes. B is copied first, if neither its rows nor
+// its columns do. Every other product lists the elements by rows, and multiplies them as a csr.
 #pragma once
 
 #include "csr.hpp"
@@ -29,10 +29,10 @@ class two_of_four_product;
 
 // ---- positions --------------------------------------------------------------------------------------------
 
-// Positions are in the order in which threads take them: 128 words of 32 bits for 64 rows and 64 columns, and blocks
-// of these by rows. Word 32 w + 4 r + q of a block has the rows 16 w + r, in its lower half, and 16 w + r + 8, and of
-// these the columns 16 q to 16 q + 15, four bits for each four columns. Bits of rows and columns that the matrix does
-// not have may be anything.
+// Positions are in the order in which threads take them: 128 words of 32 bits for 64 rows and 64 columns, and blocks of
+// these by rows. Word 32 w + 4 r + q of a block has the rows 16 w + r, in its lower half, and 16 w + r + 8. For each of
+// these rows the word has the columns 16 q to 16 q + 15, four bits for each four columns. Bits of rows and columns that
+// the matrix does not have may be anything.
 constexpr index_t two_of_four_words(index_t rows, index_t cols) {
     return (rows + 63) / 64 * ((cols + 63) / 64) * 128;
 }
@@ -183,7 +183,7 @@ template <class T>
 inline constexpr bool is_turned_two_of_four<turned_form<two_of_four_form<T>>> = true;
 
 // Products with such a matrix on the left, or its transposed on the right, stay as they are if the device has a kernel
-// for them. The others are those of csr_product.
+// for them. All other products are those of csr_product.
 template <policy P>
 class two_of_four_product : public csr_product<P> {
 public:
@@ -232,7 +232,7 @@ public:
         auto const s = p.shape();
         return stays(s) ? workspace(s) : csr_product<P>::workspace_for(p);
     }
-    // Tensor cores cut off where others round, once for 32 terms or so.
+    // Tensor cores truncate where other units round, about once for 32 terms.
     template <class S>
     bound error_bound(S const& s) const {
         bound b = csr_product<P>::error_bound(s);
@@ -300,8 +300,9 @@ private:
 
 // ---- conversions ------------------------------------------------------------------------------------------
 
-// A work-item writes a word of positions, and the elements that it is about. PRUNES: the largest are kept; otherwise
-// those that are not zero, and of each group of work-items, refused[GROUP] is the first place with more than two.
+// A work-item writes a word of positions, and the elements that the word describes. If PRUNES, it keeps the largest
+// elements. Otherwise it keeps those that are not zero, and refused[GROUP] becomes the first place with more than two
+// in each group of work-items.
 inline constexpr char pack_two_of_four_text[] = R"(
 #if COMPLEX
 #define SIZE(of) (fabs((of).x) + fabs((of).y))
@@ -426,7 +427,7 @@ auto pack_two_of_four(P const& policy, view<T, typename P::space> const& dense, 
     if (x.cols % 4 != 0)
         raise(
             error(errc::shape, name, "the number of columns must be a multiple of 4; add columns of zeros"));
-    // Rows of values begin at multiples of 16 bytes, as tensor cores want them.
+    // Rows of values begin at multiples of 16 bytes, which tensor cores need.
     constexpr index_t unit = sizeof(Value) < 16 ? 16 / static_cast<index_t>(sizeof(Value)) : 1;
     index_t const leading = (x.cols / 2 + unit - 1) / unit * unit,
                   room = product_of_sides(name, x.rows, leading, sizeof(Value)),
@@ -483,14 +484,14 @@ auto pack_any(P const& policy, M const& matrix, bool prunes) {
     }
 }
 
-// Of a dense matrix, or any sparse operand, with no more than two elements of each four that are not zero. A factor and
-// a conjugation of a dense matrix stay marks of the view. On a device, the call waits for it.
+// Converts a dense matrix, or any sparse operand, with no more than two elements of each four that are not zero. A
+// factor and a conjugation of a dense matrix stay marks of the view. On a device, the call waits for the device.
 template <policy P, operand M>
 auto to_two_of_four(P const& policy, M const& matrix) {
     return pack_any(policy, matrix, false);
 }
-// Of each four neighbours in a row the two largest, by absolute value (of complex numbers |re| + |im|), the left ones of
-// equal ones; NaN is larger than any number.
+// Keeps the two largest of each four neighbours in a row, by absolute value (for complex numbers |re| + |im|). Among
+// equal elements it keeps the left ones. NaN is larger than any number.
 template <policy P, operand M>
 auto prune_to_two_of_four(P const& policy, M const& matrix) {
     return pack_any(policy, matrix, true);

@@ -1,15 +1,14 @@
 // BSR times dense on the tensor cores of NVIDIA's sm_90a, in half and bfloat16: the kernel, and when it runs.
 //
-// A warp goes through the blocks of all rows of a tile of C at the same time, in the order of their columns. At
-// each step, it fetches the rows of B that the next column of blocks meets, and all blocks of the tile in that
-// column: what is read of B serves all of them. The other warpgroups multiply. Each has 64 columns of C and
-// computes C^T = B^T A^T there, since an instruction computes 64 rows and any multiple of 8 columns: columns of B are
-// the 64 rows, and the rows of a block are the columns. So a block costs what its own elements cost, and nothing is
-// padded.
+// A warp goes through the blocks of all rows of a tile of C at the same time, in the order of their columns. At each
+// step, the warp fetches the rows of B that the next column of blocks meets, and all blocks of the tile in that column:
+// the rows of B serve all of these blocks. The other warpgroups multiply. Each has 64 columns of C and computes C^T =
+// B^T A^T there, since an instruction computes 64 rows and any multiple of 8 columns: columns of B are the 64 rows, and
+// the rows of a block are the columns. A block therefore costs what its own elements cost, and nothing is padded.
 //
 // A list of blocks that is not sorted, or names a column twice, is summed in another order.
 //
-// With blocked_ell, only where a block lies and where its row of blocks ends is different.
+// With blocked_ell, only the place of a block and the end of its row of blocks are found in another way.
 #pragma once
 
 #include "../../device/dialect.hpp"
@@ -193,9 +192,9 @@ struct bsr_tiling {
 
     int warpgroups() const { return cols / 64; }
     int items() const { return 128 * (warpgroups() + 1); }
-    // Of what is fetched ahead, each for 64 columns of A: as many as fit.
+    // Stages that are fetched ahead, each with 64 columns of A: as many as fit.
     int stages() const { return 192 * 1024 / (2 * 64 * (cols + rows)); }
-    // With results, barriers and masks, aligned.
+    // Bytes of the stages, results, barriers and masks, with alignment.
     std::size_t shared_bytes(int side) const {
         return static_cast<std::size_t>(stages() * (2 * 64 * (cols + rows) + 16 + 64 / side * 4) +
                                         warpgroups() * 16 * 68 * 4 + 1024);
@@ -210,10 +209,10 @@ struct bsr_tiling {
 };
 inline constexpr bsr_tiling bsr_tilings[] = {{128, 256}, {64, 128}};
 
-// Measured on an H200 (bench/results/sparse-h200.txt): the larger tile is 1.2 to 2.5 times as fast as the
-// smaller one, also where C has only 128 larger tiles for 132 multiprocessors. The smaller one takes what was not
-// measured: C of up to 128 columns, where half of a larger tile is empty; and C so small that a multiprocessor
-// has two smaller tiles at most, which are half of a larger one.
+// Measured on an H200 (bench/results/sparse-h200.txt): the larger tile is 1.2 to 2.5 times as fast as the smaller one,
+// also where C has only 128 larger tiles for 132 multiprocessors. The smaller tile is used where nothing was measured:
+// for a C of up to 128 columns, where half of a larger tile is empty; and for a C so small that a multiprocessor has
+// two smaller tiles at most, which are half of a larger one.
 inline bsr_tiling choose_bsr_tiling(index_t m, index_t n, int units) {
     auto const& [large, small] = bsr_tilings;
     return n <= small.cols || small.count(m, n) <= index_t{2} * units ? small : large;
@@ -278,7 +277,7 @@ status multiply_bsr(Leaf const& leaf, Q const& p, bsr_tiling const& tile) {
     if (status s = leaf.map_tiles(p.b, a.side, index_t{64}, b_map); !s) return s;
     auto const kernel =
         bsr_kernel<In, typename Q::c_type, typename A::index_type>(tile, static_cast<int>(a.side), padded);
-    // As many rows of tiles go through B together as have their blocks in a part of the second-level cache.
+    // Rows of tiles go through B together if their blocks fit a part of the second-level cache.
     constexpr index_t cached = 16 << 20;
     index_t const of_row = a.nonzeros() / m * tile.rows * static_cast<index_t>(sizeof(In)),
                   fit = cached / (of_row + 1), rows_of_tiles = (m - 1) / tile.rows + 1;

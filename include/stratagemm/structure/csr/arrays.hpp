@@ -9,18 +9,18 @@ STRATAGEMM_BEGIN
 
 constexpr index_t lesser(index_t x, index_t y) { return x < y ? x : y; }
 
-// Instead of values, where each element is one.
+// Stands for values where each element is one.
 struct no_values {};
 template <class List>
 constexpr bool has_values = requires(List const& x) {
     x.values;
 };
-// Instead of a dense matrix, where an operand has a list alone.
+// Stands for a dense matrix where an operand has a list alone.
 struct only_listed {};
 // More rows are always multiplied by the list.
 inline constexpr index_t most_rows_of_whole = 8;
 
-// As what kernels read an element type. Marks of one byte are `byte`.
+// The type as which kernels read an element type. Marks of one byte are `byte`.
 template <class T>
 struct stored {
     using type = T;
@@ -102,7 +102,7 @@ constexpr bool can_count(index_t x, index_t y) {
     return !__builtin_mul_overflow(x, y, &n) && can_count<Index>(n);
 }
 
-// x * y elements of so many bytes, refused where there cannot be so many.
+// The number x * y of elements of `size` bytes; an error if there cannot be so many.
 inline index_t product_of_sides(char const* layer, index_t x, index_t y, std::size_t size) {
     index_t elements = 0, bytes = 0;
     if (__builtin_mul_overflow(x, y, &elements) ||
@@ -116,7 +116,7 @@ template <class Index>
 index_t first_row(Index const* begins, index_t rows, int part, int parts) {
     if (part == parts || rows == 0) return rows;
     auto const elements = static_cast<index_t>(begins[rows]);
-    // By elements and rows: an empty row takes time, too.
+    // Parts have like numbers of elements and rows together: an empty row takes time, too.
     index_t const before = (elements + rows) / parts * part;
     index_t low = 0, high = rows;
     while (low < high) {

@@ -1,5 +1,5 @@
-// Dense to CSR: lists the non-zero elements of a matrix by rows, in order, on the host or on a device, with their values
-// or without. On a device the call does not wait. -0 counts as zero, NaN as non-zero.
+// Dense to CSR: lists the non-zero elements of a matrix by rows, in order, on the host or on a device, with their
+// values or without. On a device the call does not wait. -0 counts as zero, NaN as non-zero.
 #pragma once
 
 #include "../../device/dialect.hpp"

@@ -8,12 +8,12 @@
 
 STRATAGEMM_BEGIN
 
-// What a sparse operand is listed as: a csr, or something like it without values.
+// The list of a sparse operand: a csr, or something like a csr without values.
 template <class X, class P>
 using list_of = std::remove_cvref_t<decltype(*std::declval<X const&>().listed(
     std::declval<P const&>().leaf(), std::declval<typename P::arena&>()))>;
 
-// Any sparse operand by rows. A csr keeps its arrays; of anything else the result owns them. A factor and a
+// Any sparse operand by rows. A csr keeps its arrays; for any other operand the result owns the arrays. A factor and a
 // conjugation stay marks of the view.
 template <policy P, sparse_operand X>
 auto try_by_rows(P const& policy, X const& x) -> result<owned<list_of<X, P>, P>> {
@@ -61,7 +61,7 @@ auto values_by_rows(P const& policy, X const& x) {
     }
 }
 
-// A sparse operand of any other format by rows, and any by columns, as arrays of its own.
+// Lists a sparse operand of any other format by rows, and any operand by columns. The result owns its arrays.
 template <policy P, operand M>
 auto to_csr(P const& policy, M const& matrix) {
     auto const x = as_view(matrix);
@@ -120,8 +120,8 @@ void to_dense(P const& policy, M const& matrix, C&& c) {
     }
 }
 
-// A copy of a csr in host memory, in the memory of a device's policy; likewise of a csr_of_ones, and of either transposed.
-// The copy is there when the call returns.
+// A copy of a csr in host memory, in the memory of a device's policy. The same for a csr_of_ones, and for either
+// transposed. The copy is there when the call returns.
 template <policy P, operand M>
 auto to_device(P const& policy, M const& matrix) {
     auto const x = as_view(matrix);
@@ -155,9 +155,9 @@ auto to_device(P const& policy, M const& matrix) {
 
 // ---- kept -------------------------------------------------------------------------------------------------
 
-// The rows of X, for many products with X on the left. A device gets the rows of a csr in pieces, and is waited for; the
-// arrays of the csr stay as they are, and its values may change. Anything else is listed by rows. `original` is the memory
-// of X.
+// The rows of X, for many products with X on the left. A device gets the rows of a csr in pieces, and the call waits
+// for the device; the arrays of the csr stay as they are, and its values may change. Any other operand is listed by
+// rows. `original` is the memory of X.
 template <policy P, sparse_operand X>
 auto keep_rows(P const& policy, X x, shared<typename P::arena> const& original) {
     if constexpr (!requires { x.pieces; }) {
@@ -181,7 +181,8 @@ auto keep_rows(P const& policy, X x, shared<typename P::arena> const& original) 
         return kept<X, P>(std::move(*memory), {x});
     }
 }
-// What a policy of type P multiplies as CSR: not blocks, if the format has a product of its own for them.
+// Whether a policy of type P multiplies the operand as CSR. Blocks are not multiplied as CSR if the format has a
+// product for blocks.
 template <class M, class P>
 concept multiplied_as_csr = sparse_operand<view_of<M>> &&
     std::same_as<typename over_form<P, typename view_of<M>::form>::type, csr_product<P>>;
@@ -190,7 +191,7 @@ template <policy P, operand M>
 requires(lasting<M, P>&& multiplied_as_csr<M, P>) auto keep_left(P const& policy, M&& matrix) {
     return keep_rows(policy, as_view(matrix), memory_of<P>(matrix));
 }
-// On the right, a product takes the rows of the transposed: these are kept.
+// A product with X on the right takes the rows of the transposed: these are kept.
 template <policy P, operand M>
 requires(lasting<M, P>&& multiplied_as_csr<M, P>) auto keep(P const& policy, M&& matrix) {
     auto const rows = keep_rows(policy, as_view(matrix).transposed(), memory_of<P>(matrix));

@@ -344,8 +344,8 @@ struct csr_work {
     int wide = 1, lanes = 1, parts = 1, rows = 1, stripes = 1;
     bool vectors = false;
     index_t long_row = 0; // more elements than this are left to the whole group
-    // If the list is of a dense matrix with few rows: with more listed elements than `most_listed`, all of B is read,
-    // by groups with `span` columns each, `ahead` rows at a time. 0: never.
+    // If the list comes from a dense matrix with few rows, and has more elements than `most_listed`, groups read all of
+    // B, with `span` columns each, `ahead` rows at a time. 0: never.
     int span = 0, ahead = 0;
     index_t most_listed = 0;
 
@@ -367,8 +367,8 @@ struct csr_work {
                std::to_string(parts) + (parts == 1 ? " part" : " parts");
     }
 };
-// Of a product with A m x k and C m x n. `vector` is what vector_of() gives for B. The numbers are what was fastest
-// on an H200.
+// How to divide a product with A m x k and C m x n. `vector` is what vector_of() gives for B. The numbers are those
+// that were fastest on an H200.
 inline csr_work choose_csr(index_t m, index_t k, index_t n, index_t nonzeros, int vector) {
     constexpr double enough = 131072; // work-items that keep a large device busy
     csr_work x;
@@ -379,8 +379,8 @@ inline csr_work choose_csr(index_t m, index_t k, index_t n, index_t nonzeros, in
     };
     auto const can_have_parts = [&] { return 4 * x.parts <= average; };
     if (vector > 0 && n > 1) {
-        // Rows of A that are multiplied at the same time share what they read of B in the first cache. If B is large,
-        // narrow stripes of it stay there longer.
+        // Rows of A that are multiplied at the same time share the rows of B that they read in the first cache. If B is
+        // large, narrow stripes of B stay in that cache longer.
         int const most = average < 48 || k <= 2048 ? 32 : n < 2048 ? 16 : 8;
         x.vectors = vector > 1, x.wide = vector;
         while (x.lanes < most && x.lanes * x.wide < n) x.lanes *= 2;
@@ -401,9 +401,10 @@ inline csr_work choose_csr(index_t m, index_t k, index_t n, index_t nonzeros, in
     x.stripes = units / x.rows;
     return x;
 }
-// Of a list of a dense matrix with m rows, whose product may read all of B instead: where B is stored by columns, and X has
-// three rows to eight of which 70% of the elements are listed. On an H200 the list was as fast or faster everywhere else,
-// up to a list of all elements: memory gives the device pieces of 64 bytes, and rows of B are read at its rate anyway.
+// How to divide a product whose A is listed from a dense matrix with m rows, and which may read all of B instead of
+// what the list names. The product does so where B is stored by columns, and X has three to eight rows of which 70% of
+// the elements are listed. On an H200 the list was as fast or faster everywhere else, up to a list of all elements:
+// memory gives the device pieces of 64 bytes, and rows of B are read at memory's rate anyway.
 inline csr_work choose_events(index_t m, index_t k, index_t n, int vector) {
     csr_work x = choose_csr(m, k, n, m * k, vector);
     if ((vector > 0 && n > 1) || m < 3 || m > most_rows_of_whole) return x;
@@ -429,7 +430,7 @@ std::size_t bytes_for_sums(index_t sums, index_t n) {
     return Arena::rounded(static_cast<std::size_t>(sums) * static_cast<std::size_t>(n) * sizeof(Sum));
 }
 
-// What the kernel is compiled for beside how it divides the work.
+// The properties that the kernel is compiled for, beside the division of its work.
 struct csr_kinds {
     bool stores = false, in_pieces = false, ones = false;
     index_t x_rows = 0; // of the dense matrix beside the list, and how its elements are stored
@@ -437,7 +438,7 @@ struct csr_kinds {
 };
 template <class In, class Out, class Index>
 device_kernel csr_kernel(char const* name, csr_work const& x, csr_kinds const& kinds) {
-    // Registers for sums, rows of B and X where all of B is read.
+    // Registers for sums, and for rows of B and X, where all of B is read.
     index_t const words = kinds.x_rows + (kinds.x_rows + x.ahead) * x.span *
                                              static_cast<index_t>(sizeof(accumulator_t<In>)) / 4;
     int const at_once = kinds.in_pieces ? 10 : words <= 21 ? 8 : words <= 68 ? 4 : words <= 96 ? 3 : 2;
@@ -449,8 +450,8 @@ device_kernel csr_kernel(char const* name, csr_work const& x, csr_kinds const& k
     return {name, csr_text, definitions, x.items, uses_double<In, Out>, false, csr_types<In, Out, Index>};
 }
 
-// Of a product with one column, which one of the two kernels computes: choose_csr_vector(), unless rows are cut into
-// pieces. A step from one element of B to the next is an int there.
+// Chooses the kernel of a product with one column: the one that choose_csr_vector() chooses, unless rows are cut into
+// pieces. The kernel for vectors counts the step from one element of B to the next in an int.
 template <class Space, class Leaf, class Q>
 csr_vector_work vector_work_of(Leaf const& leaf, Q const& p) {
     using In = typename Q::a_type;

@@ -18,12 +18,12 @@ STRATAGEMM_BEGIN
 template <policy P>
 class csr_product;
 
-// The concepts ask for declarations: these stand for a policy's leaf and arena.
+// Stand-ins for a policy's leaf and arena: the concepts need declarations of these.
 struct any_leaf;
 struct any_arena;
 
-// A form may say that its operand has each_element(), or has whole(), or is by rows already; and it has `sums` where rows
-// may be in pieces.
+// A form may say that its operand has each_element(), or has whole(), or is by rows already. A form has `sums` where
+// rows may be in pieces.
 template <class F>
 concept has_elements_of = requires {
     requires F::has_elements;
@@ -75,17 +75,17 @@ concept csr_list = ready_operand<L> && requires(L const& l) {
     { l.conjugate } -> std::convertible_to<bool>;
 };
 
-// A sparse operand has what core/operand.hpp lists, and
+// A sparse operand has the members that core/operand.hpp lists, and these:
 //   facts()                   its form
 //   scale, conjugate          marks that scaled() and conjugated() change; the list has them
 //   listed(leaf, arena)       the list, declared with its type
 //   transposed()
-// and, where there is something to say,
-//   usable()                  what is wrong with it, before it is listed, without reading its arrays
-//   check()                   what is wrong with its arrays, on the host
+// A sparse operand may also have these:
+//   usable()                  the error of the operand, before it is listed, without reading its arrays
+//   check()                   the error of its arrays, on the host
 //   each_element(part, parts, f)   f(i, j, value) for the elements of a part, as stored: if the form says has_elements
-//   whole()                   the dense matrix whose non-zero elements are listed, which products read if few are zero: if
-//                             the form says is_whole
+//   whole()                   the dense matrix whose non-zero elements are listed, which products read if few are zero:
+//                             if the form says is_whole
 template <class X>
 concept sparse_operand = ready_operand<X> && sparse_form<typename X::form> &&
     requires(X const& x, any_leaf const& leaf, any_arena& memory) {
@@ -103,7 +103,7 @@ concept sparse_operand = ready_operand<X> && sparse_form<typename X::form> &&
         { x.whole() } -> ready_operand;
     });
 
-// What is wrong with a sparse operand that a product can tell without reading its arrays.
+// The errors of a sparse operand that a product can find without reading its arrays.
 template <class X>
 status usable([[maybe_unused]] X const& x) {
     if constexpr (requires { x.usable(); })
@@ -115,7 +115,7 @@ status usable([[maybe_unused]] X const& x) {
 template <class X>
 struct turned;
 
-// The form of the transposed of what has form F.
+// The form of the transposed of an operand of form F.
 template <class F>
 struct turned_form {
     using value_type = typename F::value_type;
@@ -144,7 +144,7 @@ struct turned_form {
     std::string origin() const { return of.origin() + "transposed first; "; }
 };
 
-// The transposed of a sparse operand. Of a csr, it is the matrix by columns (CSC).
+// The transposed of a sparse operand. The transposed of a csr is the matrix by columns (CSC).
 template <class X>
 struct turned {
     using value_type = typename X::value_type;

@@ -72,7 +72,7 @@ namespace host_avx512 {
 #undef STRATAGEMM_OP
 #undef STRATAGEMM_UNROLLED
 
-// In the instruction set in force.
+// Runs the function of the instruction set in force.
 template <class T, class Index, bool Ones>
 void multiply_rows(sparse_rows<T, Index, Ones> const& g) {
 #if defined(__x86_64__)
@@ -87,7 +87,7 @@ void multiply_rows(sparse_rows<T, Index, Ones> const& g) {
 
 // ---- rows of a product of any types, on the host ------------------------------------------------------------
 
-// A value as it is multiplied, without the factor.
+// A value, converted for multiplication, without the factor.
 template <class A>
 typename A::value_type csr_value(A const& a, index_t at) {
     return a.conjugate ? stratagemm::conjugate(a.values[at]) : a.values[at];
@@ -116,7 +116,7 @@ void multiply_csr_any(Q const& p, index_t first, index_t last) {
             for (index_t x = 0; x < cols; ++x) finish_element(p, i, j + x, sum[x]);
         }
 }
-// Into C as it lies, or else by pieces of a row, which finish_element() writes.
+// Writes to C if the kernel can; otherwise to pieces of a row, which finish_element() writes to C.
 template <class Q>
 void multiply_csr_real(Q const& p, index_t across, bool by_columns, index_t first, index_t last) {
     using T = typename Q::a_type;

@@ -61,7 +61,7 @@ struct csr {
         f(view<T const, Space>{values, 1, nonzeros, nonzeros, 1});
     }
     turned<csr> transposed() const { return turn(*this); }
-    // Pointers that are not of the host but of another space, such as a device's: cuda::on_device() does this.
+    // Accepts pointers into another space than the host's, such as a device's: cuda::on_device() makes them.
     template <class To>
     in<To> in_space() const requires std::is_same_v<Space, host_memory> {
         return {rows, cols, {row_begins}, {columns}, {values}, nonzeros, scale, conjugate};
@@ -100,7 +100,7 @@ struct csr {
     }
 };
 
-// A pattern: a csr without values, each of whose elements is one. For products with dense matrices.
+// A pattern: a csr without values, whose elements are all one. Patterns are multiplied with dense matrices.
 template <class T, class Index = std::int32_t, class Space = host_memory>
 struct csr_of_ones {
     using value_type = T;

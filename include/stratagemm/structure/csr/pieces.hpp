@@ -16,8 +16,9 @@ struct csr_pieces {
     using handle = typename Space::template handle<T>;
 
     handle<Index const> bounds{}; // piece i has the elements [bounds[2 i], bounds[2 i + 1])
-    // One behind the other: for each piece its row, or -1 - s if it is sum number s of a row; the rows that are in
-    // several pieces; and the number of the first sum of each of these, and of all sums.
+    // Three lists one behind the other. First, for each piece, its row, or -1 - s if the piece is sum number s of a
+    // row. Then the rows that are in several pieces. Then the number of the first sum of each of these rows, and of all
+    // sums.
     handle<std::int32_t const> lists{};
     index_t count = 0, cut_rows = 0, sums = 0;
 };

@@ -9,7 +9,7 @@
 
 STRATAGEMM_BEGIN
 
-// What a backend P says of a product Q with sparse operands, if these are the ones that there is a product of. A device
+// The verdict of a backend P on a product Q with sparse operands, if there is a product of these operands. A device
 // takes the epilogues that it takes for dense products.
 template <class P, class Q>
 constexpr verdict answer_of_sparse() {
@@ -63,7 +63,7 @@ public:
     bound error_bound(S const& s) const {
         return chain_bound<S>(s.k);
     }
-    // The bytes that are read and written, over a rough bandwidth of a host or of a device.
+    // The bytes read and written, divided by a rough bandwidth of a host or of a device.
     template <class S>
     double estimate(S const& s) const {
         auto const r = sparse_first(s);
@@ -108,12 +108,12 @@ public:
     }
 
 protected:
-    // Whether an epilogue has a sum before it is rounded to a narrower C.
+    // Whether an epilogue gets a sum before the sum is rounded to a narrower C.
     template <class Q>
     static constexpr bool ends_narrower = !std::is_same_v<typename Q::epilogue_type, identity> &&
                                           !std::is_same_v<typename Q::c_type, typename Q::scalar>;
-    // Kernels of devices round what they write. With an epilogue they write sums, which it has before C does. `self`
-    // multiplies.
+    // Kernels of devices round the numbers that they write. If there is an epilogue, kernels write sums, and the
+    // epilogue gets these before C does. `self` multiplies.
     template <class Self, class Q>
     static status multiply_before_epilogue(Self const& self, Q const& p, arena& memory) {
         using S = typename Q::scalar;
@@ -162,7 +162,7 @@ private:
                 bytes_for_sums<arena, accumulator_t<typename S::a_type>>(r.a_facts.sums, r.n);
         return need;
     }
-    // The kernel of a device for so many elements. Rows that are in pieces, but none of them cut, have one sum.
+    // The kernel of a device for `elements` elements. Rows that are in pieces, but not cut, have one sum.
     template <class R>
     std::string describe_kernel(R const& r, index_t nonzeros) const {
         using T = typename R::a_type;
@@ -198,15 +198,16 @@ private:
         return arena::rounded(static_cast<std::size_t>(form.most(rows, cols)) * sizeof(T));
     }
 
-    // Whether the elements are added up as they are stored, a column of B at a time: that takes less time than to list
-    // them by rows, which pays for more columns.
+    // Whether the elements are added up as they are stored, a column of B at a time. This takes less time than to list
+    // the elements by rows. A list pays for more columns.
     template <class Form>
     static constexpr bool as_stored(index_t columns) {
         return adds_as_stored<Form> && columns <= 2;
     }
     template <class Form>
     static constexpr bool adds_as_stored = on_host&& has_elements_of<Form> && !is_by_rows<Form>;
-    // Each part has sums of its own. There are so few that the elements take the time, whatever the number of threads.
+    // Each part has separate sums. There are so few sums that the elements take the time, whatever the number of
+    // threads.
     static int parts_of(index_t elements, index_t rows) {
         index_t const parts = rows > 0 ? elements / (8 * rows) : 1;
         return static_cast<int>(parts < 1 ? 1 : parts > 8 ? 8 : parts);
@@ -305,9 +306,9 @@ private:
         return {};
     }
 
-    // With few rows, either product is bound by what it reads of B. Rows of B by themselves are read at half the speed
-    // of all of B; of columns, an element takes as long as the 64 bytes around it. The dense product multiplies zeros,
-    // too: if it gives NaN, a zero of X may have met Inf or NaN in B, and the list decides.
+    // With few rows, either product is bound by reading B. Single rows of B are read at half the speed of all of B. If
+    // B is stored by columns, one element takes as long as the 64 bytes around it. The dense product multiplies zeros,
+    // too: if its result is NaN, a zero of X may have met Inf or NaN in B, and the list decides.
     template <class Q, class Whole>
     status multiply_list(Q const& p, Whole const& x, arena& memory) const requires on_host {
         using T = typename Q::a_type;
@@ -359,7 +360,7 @@ private:
         return {};
     }
 
-    // Rows are divided by the elements of A, which take the time; of a few rows, columns of C are divided.
+    // Rows are divided by the elements of A, which take the time. If A has few rows, columns of C are divided.
     template <class Q>
     status multiply(Q const& p) const requires on_host {
         auto const by = this->leaf();

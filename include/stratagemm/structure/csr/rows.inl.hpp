@@ -134,8 +134,8 @@ STRATAGEMM_OP void sparse_strip_of(sparse_rows<T, Index, Ones> const& g, index_t
     sparse_strip_of_parts<T, Index, Ones, NV, Sums>(g, i, j, first, last);
 }
 
-// B by rows of a product with more than two vectors, where loads of parts of a vector cost no more than whole ones. The
-// vectors begin where lines of the cache do, if that is the same in all rows of B: a load that meets two lines takes
+// A B by rows in a product with more than two vectors, where loads of parts of a vector cost no more than whole ones.
+// The vectors begin where lines of the cache do, if these lie alike in all rows of B: a load that meets two lines takes
 // twice the time. The number of sums is the same wherever B begins, and in each part of the columns. g is a copy, so
 // that no store to C can change it.
 template <class T, class Index, bool Ones>
@@ -192,8 +192,9 @@ STRATAGEMM_TARGET void sparse_times_rows(sparse_rows<T, Index, Ones> const g) {
     }
 }
 
-// sum += x y. Assembly where there is an instruction for that, because g++ makes vectors of four such sums. These
-// were up to 1.15 times as fast from a cache, and 0.7 times where elements of B come from the third cache.
+// sum += x y. The code is assembly where there is an instruction for a multiply-add, because g++ makes vectors of four
+// such sums. These were up to 1.15 times as fast from a cache, and 0.7 times where elements of B come from the third
+// cache.
 template <class T>
 STRATAGEMM_OP void add_product(T& sum, T x, T y) {
 #ifdef STRATAGEMM_SCALAR_FMA
@@ -235,7 +236,8 @@ STRATAGEMM_OP T product_at(sparse_rows<T, Index, Ones> const& g, T const* b, ind
         return g.values[at] * of_b;
 }
 
-// Rows from i on that are shorter than `longest`, until their products would not fit. Returns the first row after them.
+// The rows from i on that are shorter than `longest`, as many as have room for their products. Returns the first row
+// after them.
 template <class T, class Index, bool Ones, class F>
 STRATAGEMM_OP index_t add_short_rows(sparse_rows<T, Index, Ones> const& g, T const* b, index_t b_row,
                                      index_t i, index_t longest, index_t& fetched, F const& finish) {
@@ -268,10 +270,10 @@ STRATAGEMM_OP index_t add_short_rows(sparse_rows<T, Index, Ones> const& g, T con
 // One column of B, or several one after the other. The length of a row determines the order of its sum.
 //
 // A row has four sums, each of every fourth element, which do not wait for each other. Short rows have one sum:
-// neighbouring rows do not wait for each other either, and a processor guesses wrong once at the end of a row, where
-// it would guess wrong at the end of two loops. If rows have all lengths, it guesses wrong at the end of each, and one
-// sum pays for longer rows. Floats do better then: one loop makes the products of many rows, and vectors add them up.
-// That was slower for doubles.
+// neighbouring rows do not wait for each other either, and a processor mispredicts once at the end of a row, where it
+// would mispredict at the end of two loops. If rows have all lengths, the processor mispredicts at the end of each row,
+// and one sum pays for longer rows. Floats do better then: one loop makes the products of many rows, and vectors add
+// them up. This loop was slower for doubles.
 //
 // Unit: b_row is 1, so that the processor finds an element of B without a multiplication.
 template <bool Unit, class T, class Index, bool Ones>

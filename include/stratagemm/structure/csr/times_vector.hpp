@@ -287,8 +287,9 @@ constexpr int csr_vector_ahead() {
     int const ahead = 32 / (words(sizeof(accumulator_t<In>)) + 2 * words(sizeof(In)) + words(sizeof(Index)));
     return ahead < 8 ? ahead : 8;
 }
-// Bytes of shared memory that are left for B beside the products of warps and some sums, of as much as `staged` elements
-// need. It comes in steps, less 1 KiB, and the first cache, through which A comes, has the rest of 256 KiB.
+// Bytes of shared memory that are left for B beside the products of warps and some sums, if the group gets as much as
+// `staged` elements need. Shared memory comes in steps, less 1 KiB. The first cache, through which A comes, has the
+// rest of 256 KiB.
 template <class In, class Index>
 int csr_vector_shared_bytes(bool alone, index_t staged) {
     constexpr int warps = csr_vector_work::items / 32,
@@ -301,9 +302,9 @@ int csr_vector_shared_bytes(bool alone, index_t staged) {
     return left;
 }
 
-// Of a product with A m x k on a device with so many multiprocessors. The numbers are from an H100. Below 40 MB, most of
-// which is in the second cache from the last product on, csr_times_dense is as fast or faster; so it is for rows of 192
-// elements to 384 of float, and where many warps would wait for the last ones.
+// How to divide a product with A m x k on a device with `units` multiprocessors. The numbers are from an H100.
+// csr_times_dense is as fast or faster in these cases: below 40 MB, most of which is in the second cache from the last
+// product on; for rows of 192 to 384 elements of float; and where many warps would wait for the last ones.
 template <class In, class Index>
 csr_vector_work choose_csr_vector(index_t m, index_t k, index_t nonzeros, index_t units) {
     constexpr index_t least = 40 << 20, warps_of_group = csr_vector_work::items / 32,
@@ -312,8 +313,8 @@ csr_vector_work choose_csr_vector(index_t m, index_t k, index_t nonzeros, index_
                   warps = units * warps_of_group;
     csr_vector_work x;
     if (units == 0 || bytes < least || m < warps || m > device_longest / 2 || k > device_longest) return x;
-    // How much of the time warps have all the elements on their way that there are registers for: less in the last chunk
-    // of a tile, which is half full, and while others have a tile more.
+    // The part of the time in which warps have as many elements on their way as there are registers for. Warps have
+    // fewer in the last chunk of a tile, which is half full, and while other warps have a tile more.
     auto const busy = [&](index_t rows) {
         index_t const rounds = (m - 1) / (rows * warps) + 1, elements = rows * average;
         double const by_rounds = static_cast<double>(m) / static_cast<double>(rounds * rows * warps);

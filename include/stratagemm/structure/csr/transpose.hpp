@@ -10,8 +10,8 @@ STRATAGEMM_BEGIN
 
 // ---- on the host ------------------------------------------------------------------------------------------
 
-// Element `at` goes to place(at, to): behind all with a lower key, and behind those with the same that are before it.
-// begins[key] becomes the first place of that key; it has room for keys + 1 numbers.
+// Element `at` goes to place(at, to). That place is behind all elements with a lower key, and behind those with the
+// same key that are before it. begins[key] becomes the first place of that key; `begins` has room for keys + 1 numbers.
 template <class Index, class Place>
 void sort_stably(Index const* key_of, index_t count, index_t keys, Index* begins, Place&& place) {
     for (index_t key = 0; key <= keys; ++key) begins[key] = 0;
@@ -186,9 +186,9 @@ KERNEL(ITEMS) write_dense(BUFFER(INDEX const, begins), BUFFER(INDEX const, colum
 }
 )";
 
-// Replaces each of `count` numbers by the sum of those before it. `scan` is one group, for a few numbers. Otherwise
-// groups with `span` numbers each: sum_spans adds up those of each group, and scan_spans then adds what is before its
-// own.
+// Replaces each of `count` numbers by the sum of the numbers before it. `scan` is one group, for a few numbers. For
+// more numbers, groups have `span` numbers each: sum_spans adds up the numbers of each group, and scan_spans then adds
+// the sums of the groups before.
 inline constexpr char scan_text[] = R"(
 #define STRETCH 8
 
@@ -284,7 +284,7 @@ template <class Number, class Leaf, class Handle>
 status scan_numbers(Leaf const& leaf, Handle x, index_t count) {
     return leaf.launch(scan_kernel<Number>("scan"), index_t{1}, x, count);
 }
-// Of many numbers; `sums` has room for scan_parts::most of them.
+// The same for many numbers; `sums` has room for scan_parts::most of them.
 template <class Number, class Leaf, class Handle>
 status scan_numbers(Leaf const& leaf, Handle x, index_t count, Handle sums) {
     if (count <= 2 * scan_parts::tile) return scan_numbers<Number>(leaf, x, count);

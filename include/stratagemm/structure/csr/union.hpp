@@ -12,11 +12,11 @@ STRATAGEMM_BEGIN
 //   LISTS 0         counts the columns of each line
 //   LISTS 1         lists them from the sum of the counts before on, and writes where each line begins
 //
-// list_short_unions: a group lists a line with at most MOST elements. It puts their columns into a hash table in
-// shared memory whose hash function rises with the column: only columns that lie in a row of occupied slots, a
-// cluster, may be out of order, and each finds its place within its cluster. Columns that collide wait for the next
-// round. Of those that want one slot it is left to chance which goes first, but not which columns the cluster has.
-// Lines that are too long, or whose columns crowd together, are marked as long.
+// list_short_unions: a group lists a line with at most MOST elements. It puts their columns into a hash table in shared
+// memory whose hash function rises with the column: only columns that lie in a row of occupied slots, a cluster, may be
+// out of order, and each finds its place within its cluster. Columns that collide wait for the next round. If several
+// columns want one slot, chance decides which goes first, but not which columns the cluster has. Lines that are too
+// long, or whose columns crowd together, are marked as long.
 //
 // list_unions: a group lists a long line. It marks the columns in shared memory, which has room for MARKS columns at
 // a time, and then goes on with the next column that the line has.
@@ -330,8 +330,8 @@ list_unions(LINE, RESULT BUFFER(index, counts), BUFFER(index const, is_long), in
 #endif
 )";
 
-// How many numbers the workspace of count_unions() and list_unions() has: the counts, sums of the scan, and which
-// lines are long.
+// How many numbers the workspace of count_unions() and list_unions() has: the counts, the sums of the scan, and marks
+// of the long lines.
 constexpr index_t room_for_unions(index_t lines) { return 2 * lines + 1 + scan_parts::most; }
 
 // `rows` are the arguments of the kernels that say which rows a line has. `average`: how many elements, roughly.

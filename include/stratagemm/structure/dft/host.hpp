@@ -1,8 +1,8 @@
 // Transforms of the columns of a matrix on the host: by the definition, or fast.
 //
-// As many transforms as a vector has lanes are done side by side, a block of which fits the second-level cache; one long
-// transform is divided into such blocks. The result of a transform depends on its elements, its length and the instruction
-// set alone, since each lane does the same operations, and lanes without a transform have zeros.
+// As many transforms as a vector has lanes are done side by side. A block of them fits the second-level cache; one long
+// transform is divided into such blocks. The result of a transform depends on its elements, its length and the
+// instruction set alone, since each lane does the same operations, and lanes without a transform have zeros.
 #pragma once
 
 #include "../../core/policy.hpp"
@@ -35,7 +35,7 @@ public:
     index_t output_row(index_t k) const { return k < n - row_shift ? k + row_shift : k - (n - row_shift); }
     index_t input_row(index_t k) const { return k < n - col_shift ? k + col_shift : k - (n - col_shift); }
 
-    // Transform q of the batch.
+    // The elements of transform q of the batch.
     R const* input(index_t row, index_t q) const {
         index_t const batch = q / p.c.cols, j = q - batch * p.c.cols;
         X const* const x = p.b.data + (batch * p.b_step + row * p.b.row_stride + j * p.b.col_stride);
@@ -47,7 +47,7 @@ public:
         return reinterpret_cast<R*>(x);
     }
     static constexpr index_t in_width = is_real ? 1 : 2, out_width = 2; // of an element, in numbers
-    // Whether C is what is computed, without E and epilogue.
+    // Whether the kernel's result is C, without E and epilogue.
     bool is_plain() const {
         return std::is_same_v<typename Q::epilogue_type, identity> && p.beta == typename Q::scalar(0);
     }
@@ -80,8 +80,8 @@ private:
 
 // ---- by the definition ------------------------------------------------------------------------------------
 
-// Sums in twice the precision of double, of elements times factors that are rounded to double. `roots` and `column` have
-// room for 2n.
+// Sums in twice the precision of double. The terms are elements times factors that are rounded to double. `roots` and
+// `column` have room for 2n.
 template <class Q>
 void transform_by_definition(Q const& p, double* roots, double* column) {
     using R = typename dft_job<Q>::R;
@@ -114,7 +114,7 @@ void transform_by_definition(Q const& p, double* roots, double* column) {
 
 // ---- blocks of transforms ---------------------------------------------------------------------------------
 
-// What blocks take of memory: numbers for each thread, and for all threads together.
+// The memory that blocks take: numbers for each thread, and for all threads together.
 template <class R>
 struct dft_room {
     index_t own, shared;
@@ -133,7 +133,7 @@ public:
         : job(to_do), plan(tables), with(dft_kernels_here<R>()), W(with.lanes), n(to_do.n) {}
 
     index_t blocks() const { return divide_up(job.transforms(), W); }
-    // Block b of transforms of which each fits.
+    // Does the transforms of block b, each of which fits.
     void transform(index_t b, R* room) const {
         index_t const q = b * W, count = smaller(W, job.transforms() - q), length = plan.division.length;
         R *x = room, *y = room + 2 * W * length;
@@ -156,8 +156,8 @@ public:
         store(q, count, at);
     }
 
-    // One long transform: what blocks of columns do, and then blocks of rows; threads may share either. `t` is between the
-    // two. From and to C, or from C or to C and numbers v that lie one after another.
+    // One long transform: first blocks of columns, then blocks of rows; threads may share either. `t` holds the numbers
+    // between these two steps. The steps read and write C, or read or write C and numbers v that lie one after another.
     index_t column_blocks() const { return divide_up(plan.division.n2, W); }
     index_t row_blocks() const { return divide_up(plan.division.n1, W); }
     void transform_columns(index_t b, index_t q, R const* v, R* t, R* room) const {
@@ -254,7 +254,7 @@ private:
                 x[i * 2 * W + l] = re, x[i * 2 * W + W + l] = im;
             }
     }
-    // Element k2 of row k1 is element k1 + n1 k2 of the transform.
+    // Stores a row: element k2 of row k1 is element k1 + n1 k2 of the transform.
     void store_row(index_t q, index_t first, index_t count, R* x) const {
         index_t const n1 = plan.division.n1, n2 = plan.division.n2;
         bool const is_chirp = plan.division.is_chirp();
@@ -278,7 +278,7 @@ private:
                 job.finish(job.output_row(k), q, re, im);
             }
     }
-    // The conjugate of the transform times that of the chirp.
+    // Stores the conjugate of the transform times that of the chirp.
     void store_convolved(index_t first, index_t count, R const* x, R* v) const {
         for (index_t i = 0; i < plan.division.n2; ++i)
             for (index_t l = 0; l < count; ++l) {

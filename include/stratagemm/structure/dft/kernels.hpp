@@ -59,8 +59,8 @@ struct dft_roots<7> {
     static constexpr double sines[] = {0, s1, s2, s3, -s3, -s2, -s1};
 };
 
-// Which elements of two vectors a third one has, at i: the even or the odd ones; or groups of one vector and of the other in
-// turn, of the lower halves or of the upper.
+// Which elements of two vectors a third vector has, at i: the even or the odd ones; or groups of one vector and of the
+// other in turn, from the lower halves or from the upper.
 template <int Odd>
 struct dft_second_of_two {
     static constexpr int of(int i) { return 2 * i + Odd; }
@@ -98,7 +98,7 @@ namespace host_avx512 {
 #undef STRATAGEMM_OP
 #undef STRATAGEMM_UNROLLED
 
-// Those of the instruction set in force.
+// The kernels of the instruction set in force.
 template <class R>
 dft_kernels<R> const& dft_kernels_here() {
 #if defined(__x86_64__)

@@ -1,8 +1,8 @@
-// Transforms side by side in vectors, in one instruction set. Included once for each, inside its namespace, by host.hpp,
-// which defines STRATAGEMM_TARGET, STRATAGEMM_OP and STRATAGEMM_UNROLLED.
+// Transforms side by side in vectors, in one instruction set. Included once for each, inside its namespace, by
+// host.hpp, which defines STRATAGEMM_TARGET, STRATAGEMM_OP and STRATAGEMM_UNROLLED.
 //
-// A block has a row for each point: the real parts of lanes<R> transforms, then their imaginary parts. Each transform is
-// in a lane of its own and is computed as in any other lane.
+// A block has a row for each point: the real parts of lanes<R> transforms, then their imaginary parts. Each transform
+// has one lane, and is computed as in any other lane.
 
 inline constexpr int dft_largest_radix = masked || !portable_is_last_resort ? 8 : 4;
 
@@ -23,8 +23,8 @@ STRATAGEMM_OP void dft_butterfly_of_4(vec<R>& re0, vec<R>& im0, vec<R>& re1, vec
     re1 = br + di, im1 = bi - dr, re3 = br - di, im3 = bi + dr;
 }
 
-// The transform of Radix points, in place. An odd one pairs k and Radix - k, which have one cosine, and one sine but for
-// its sign.
+// The transform of Radix points, in place. An odd radix pairs k and Radix - k, which have one cosine, and one sine
+// except for its sign.
 template <class R, int Radix>
 STRATAGEMM_OP void dft_butterfly(vec<R> (&re)[Radix], vec<R> (&im)[Radix]) {
     if constexpr (Radix == 2) {
@@ -71,8 +71,8 @@ STRATAGEMM_OP void dft_butterfly(vec<R> (&re)[Radix], vec<R> (&im)[Radix]) {
     }
 }
 
-// One pass of Stockham's algorithm: `s` transforms of m * Radix points, interleaved, become Radix * s of m points. Last:
-// m is 1, and all factors are.
+// One pass of Stockham's algorithm: `s` transforms of m * Radix points, interleaved, become Radix * s transforms of m
+// points. Last: m is 1, and so are all factors.
 template <class R, int Radix, bool Last>
 STRATAGEMM_TARGET void dft_pass(R const* x, R* y, R const* factors, index_t m, index_t s) {
     constexpr index_t row = 2 * lanes<R>;
@@ -131,8 +131,8 @@ STRATAGEMM_TARGET R* dft_passes(dft_steps<R> const& steps, R* x, R* y) {
     return x;
 }
 
-// Row i of a block times factor i; conjugated afterwards if asked. Each lane has a factor of its own where they are
-// `apart`: those of a row are laid out as the row.
+// Row i of a block times factor i; conjugated afterwards if `conjugate` says so. If the factors are `apart`, each lane
+// has its own: the factors of a row are laid out as the row.
 template <class R>
 STRATAGEMM_TARGET void dft_times(R* x, R const* factors, index_t rows, bool apart, bool conjugate) {
     constexpr index_t W = lanes<R>;

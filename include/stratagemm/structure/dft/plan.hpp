@@ -1,11 +1,11 @@
-// What transforms of one length need: how they are divided, and tables. Tables are computed in double, each element from a
-// sine and a cosine of its own, and rounded once; they are kept for later calls.
+// The data that transforms of one length need: their division, and tables. Tables are computed in double, each element
+// from a separate sine and cosine, and rounded once. Tables are kept for later calls.
 //
-// A length without prime factors but 2, 3, 5 and 7 is divided into passes (Stockham's algorithm), and is a product
-// n1 n2 if a block of transforms is larger than a core's second-level cache: transforms of n1 points, factors, transforms
-// of n2 points (Bailey: FFTs in external or hierarchical memory, 1990). Another length is a convolution with a chirp, by
-// transforms of a good length of at least 2n - 1 (Bluestein: A linear filtering approach to the computation of discrete
-// Fourier transform, 1970).
+// A length without prime factors but 2, 3, 5 and 7 is divided into passes (Stockham's algorithm). Such a length is a
+// product n1 n2 if a block of transforms is larger than a core's second-level cache: transforms of n1 points, factors,
+// transforms of n2 points (Bailey: FFTs in external or hierarchical memory, 1990). Any other length is a convolution
+// with a chirp, by transforms of a smooth length of at least 2n - 1 (Bluestein: A linear filtering approach to the
+// computation of discrete Fourier transform, 1970).
 #pragma once
 
 #include "../../backend/host/caches.hpp"
@@ -21,7 +21,7 @@ struct dft_root {
 };
 // exp(-2 pi i k / n), 0 <= k < n, from an angle of at most pi / 4.
 [[gnu::noinline]] inline dft_root root_of_unity(index_t k, index_t n) {
-    // 8k = octant n + rest: of n <= 2^32 none overflows.
+    // 8k = octant n + rest. Since n <= 2^32, none of these overflows.
     index_t const octant = 8 * k / n, rest = 8 * k - octant * n;
     bool const odd = octant & 1;
     double const angle =
@@ -63,7 +63,7 @@ struct dft_division {
         n1 = length;
         index_t const row = 4 * dft_kernels_here<R>().lanes * index_t{sizeof(R)};
         if (length * row <= second_level_cache()) return;
-        // The greatest divisor up to the root.
+        // The greatest divisor up to the square root.
         index_t best = 1;
         for (index_t d = 2; d * d <= length; ++d)
             if (length % d == 0) best = d;
@@ -157,7 +157,7 @@ private:
         }
         return true;
     }
-    // Of the conjugate chirp, over `length`, in the order in which kernels read it.
+    // Sets the spectrum of the conjugate chirp, over `length`, in the order in which kernels read it.
     bool set_spectrum();
 };
 
@@ -192,11 +192,11 @@ bool dft_plan<R>::set_spectrum() {
     return true;
 }
 
-// The plan that was used last, and those before it as long as the last cache has room for their tables. Hidden: each library that holds this
-// one has plans of its own, since they are freed when it is unloaded.
+// The plan that was used last, and plans before that one as long as the last cache has room for their tables. Hidden:
+// each library that holds this code has separate plans, since its plans are freed when the library is unloaded.
 template <class R>
 struct [[gnu::visibility("hidden")]] dft_plans {
-    // Null: there is no memory. Give it back.
+    // Returns null if there is no memory. The caller gives the plan back.
     [[gnu::cold, gnu::noinline]] dft_plan<R>* take(index_t n) {
         static bool const once = (call_at_unload([] { kept().clear(); }), true);
         (void)once;
@@ -252,7 +252,7 @@ private:
         plan->next = first_, first_ = plan;
         ++plan->users;
     }
-    // Held for some steps along a list.
+    // The lock is held for some steps along a list.
     void lock() {
         while (__atomic_exchange_n(&is_locked_, true, __ATOMIC_ACQUIRE))
             while (__atomic_load_n(&is_locked_, __ATOMIC_RELAXED)) {

@@ -13,8 +13,8 @@ inline constexpr bool is_dft = false;
 template <class T>
 inline constexpr bool is_dft<dft<T>> = true;
 
-// Errors of transforms, in units of rounding, as the 2-norm of the result has them. `worst`: each operation of a pass has
-// its largest error, and all add up. `steps`: how many roundings an element meets, whose errors differ in sign.
+// Errors of transforms, in units of rounding, in the 2-norm of the result. `worst`: each operation of a pass has its
+// largest error, and all errors add up. `steps`: how many roundings an element meets, whose errors differ in sign.
 struct dft_errors {
     double worst = 0, steps = 0;
 };
@@ -26,8 +26,8 @@ dft_errors errors_of(dft_steps<R> const& s) {
     dft_errors e;
     for (int i = 0; i < s.count; ++i) {
         int const r = s.radix[i], half = r / 2;
-        // Sums of two at each level, and sqrt(1/2) in radix 8; or sums of half + 2 products of rounded cosines and sines,
-        // whose terms may cancel.
+        // Sums of two at each level, and sqrt(1/2) in radix 8; or, for other radices, sums of half + 2 products of
+        // rounded cosines and sines, whose terms may cancel.
         e.worst += r == 2 ? 1 : r == 4 ? 2 : r == 8 ? 5 : (half + 4) * __builtin_sqrt(2.0 * r);
         e.worst += i + 1 < s.count ? factor : 0;
         e.steps += r == 2 ? 2 : r == 4 ? 3 : r == 8 ? 5 : half + 3;
@@ -98,9 +98,9 @@ public:
         }
         return need;
     }
-    // Normwise: |dC_ij| <= x (n max|X| + max|beta E|). The norm of a column of C is sqrt(n) times that of a column of X,
-    // which is at most sqrt(n) max|X|; no element errs by more than the column does. Typical errors are as large in one
-    // element of C as in another, and random: 4.5 standard deviations are met by one element in 100,000.
+    // A normwise bound: |dC_ij| <= x (n max|X| + max|beta E|). The norm of a column of C is sqrt(n) times that of a
+    // column of X, which is at most sqrt(n) max|X|; no element errs by more than the column does. Typical errors are as
+    // large in one element of C as in another, and random: one element in 100,000 reaches 4.5 standard deviations.
     template <class S>
     bound error_bound(S const& s) const {
         using R = real_t<typename S::c_type>;
@@ -115,7 +115,7 @@ public:
             return {(e.worst + factors + adds) * u, (typical + adds) * u, true};
         }
     }
-    // What is read and written, over a bandwidth of a host; or the operations, if these take longer.
+    // The bytes read and written, divided by a bandwidth of a host; or the operations, if these take longer.
     template <class S>
     double estimate(S const& s) const {
         using R = real_t<typename S::c_type>;
@@ -204,7 +204,7 @@ private:
         else
             return s.m * s.count;
     }
-    // Of one transform.
+    // The multiply-adds of one transform.
     template <class R>
     static double multiply_adds_of(dft_division<R> const& d) {
         auto const length = static_cast<double>(d.length);
@@ -216,7 +216,7 @@ private:
     int team_for(dft_division<R> const& d, index_t transforms) const {
         index_t const parts = d.is_long() ? divide_up(d.most(), dft_kernels_here<R>().lanes)
                                           : divide_up(transforms, dft_kernels_here<R>().lanes);
-        // One long transform after another: what threads share is one of them.
+        // Long transforms run one after another. Threads share one of them at a time.
         double const work = multiply_adds_of(d) * static_cast<double>(d.is_long() ? 1 : transforms),
                      lanes = static_cast<double>(dft_kernels_here<R>().lanes);
         auto const team = index_t{this->leaf().team(work / lanes)};

@@ -1,14 +1,14 @@
 // Products at the places of a sparse C, on a device: the kernels, and how they divide the work.
 //
-// Of dense matrices X and Y, LANES work-items compute one place: they read a row of X and a column of Y in turns, and
-// then add up their sums. A group computes places that lie side by side in memory, whether in one row of C or in
-// several: rows may be long or empty. Each place reads k elements of Y. If they are not side by side in memory, each
-// of them is a transaction of 32 bytes. So the product first copies an operand that does not lie along k, as long as
-// the copies take no more than an eighth of the device's memory.
+// If X and Y are dense, LANES work-items compute one place: they read a row of X and a column of Y in turns, and then
+// add up their sums. A group computes places that lie side by side in memory, whether in one row of C or in several:
+// rows may be long or empty. Each place reads k elements of Y. If these elements are not side by side in memory, each
+// of them is a transaction of 32 bytes. The product therefore first copies an operand that does not lie along k, as
+// long as the copies take no more than an eighth of the device's memory.
 //
-// Of sparse matrices, a team of work-items computes a row of C: it takes the elements of the row of A one after
-// another, and adds their products with a row of B to sums in shared memory. Rows of A that take part in many more
-// products than others are cut into pieces (rows.hpp), whose sums are kept in workspace and joined in order.
+// If A and B are sparse, a team of work-items computes a row of C: the team takes the elements of the row of A one
+// after another, and adds their products with a row of B to sums in shared memory. Rows of A that take part in many
+// more products than others are cut into pieces (rows.hpp), whose sums are kept in workspace and joined in order.
 //
 // The sides, the layouts and the numbers of elements determine the order in which the products of a place are added,
 // so the result is the same from run to run.
@@ -569,7 +569,7 @@ status multiply_at_places(Leaf const& leaf, Q const& p, Arena& memory) {
     auto const& c = p.c;
     auto x = p.a, y = p.b.transposed();
     if (bytes_to_lay_along<Arena, In>(leaf, c.rows, c.cols, x.cols) > 0)
-        // A few places read less than a copy does.
+        // Reading a few places takes less time than a copy.
         for (auto* one : {&x, &y})
             if (rows_are_closer(*one) && c.nonzeros >= one->rows / 4) {
                 auto copy = laid_along(leaf, *one, memory);
@@ -600,8 +600,9 @@ struct sparse_work {
                "#define COLUMN " + (wide ? "index\n" : "int\n");
     }
 };
-// For rows of B and C with so many elements on average; `size`: bytes of a sum. A group takes at most 32 KiB of
-// shared memory. Small teams waste fewer work-items on the ends of rows of B, and large ones have room for more sums.
+// The work for rows of B and C with `of_b` and `of_c` elements on average; `size`: bytes of a sum. A group takes at
+// most 32 KiB of shared memory. Small teams waste fewer work-items on the ends of rows of B, and large teams have room
+// for more sums.
 inline sparse_work choose_sparse(double of_b, double of_c, index_t cols, std::size_t size) {
     sparse_work x;
     x.dense = static_cast<double>(cols) <= 8 * of_c || cols <= 128;
@@ -617,7 +618,7 @@ inline sparse_work choose_sparse(double of_b, double of_c, index_t cols, std::si
     if (x.sums > most) x.sums = most;
     return x;
 }
-// For pieces of long rows, whose rows of C are long: large windows.
+// The work for pieces of long rows, whose rows of C are long: large windows.
 inline sparse_work choose_pieces(index_t cols, std::size_t size) {
     sparse_work x;
     x.items = x.team = 32, x.pieces = true;
@@ -649,8 +650,8 @@ status multiply_sparse_at_places(Leaf const& leaf, Q const& p, Arena& memory) {
     auto const list = memory.template take<index_t>(room.list);
     auto const sums = memory.template take<Sum>(room.sums);
 
-    // The products of a row that is cut into pieces. On a CPU none is: few threads would share them, and the kernel for
-    // pieces crashes on PoCL 3 when that optimizes.
+    // The products of a row that is cut into pieces. On a CPU no row is cut: few threads would share the pieces, and
+    // the kernel for pieces crashes on PoCL 3 when that optimizes.
     index_t const limit =
         leaf.limits().is_cpu ? index_t{1} << 62 : static_cast<index_t>(usual < 512 ? 1024 : 2 * usual);
     if (status s =

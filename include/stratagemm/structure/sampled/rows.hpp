@@ -8,11 +8,11 @@
 
 STRATAGEMM_BEGIN
 
-// What a product of sparse matrices has to know of their rows. examine_rows: which rows of A take part in more than
-// `limit` products, and in which rows of B the columns rise; LANES work-items look at a row. list_long_rows, one
-// group: how the long rows of A are cut into pieces, whose sums are kept in workspace with room for `room` of them;
-// and how many units of work there are, a unit being a piece of a row of A and SUMS places or columns of C. Of the
-// rows that are too many for the list, it takes back that they are long.
+// Examines the rows of sparse matrices before their product. examine_rows finds which rows of A take part in more than
+// `limit` products, and in which rows of B the columns rise; LANES work-items look at a row. list_long_rows, one group,
+// cuts the long rows of A into pieces, whose sums are kept in workspace with room for `room` of them. It also counts
+// the units of work, a unit being a piece of a row of A and SUMS places or columns of C. If there are too many long
+// rows for the list, it clears the marks of those that have no room.
 //
 // The list has the number of its rows, the number of units, and from LISTED_FROM on, for each row: the row, its first
 // unit, the number of its pieces, and where their sums are.

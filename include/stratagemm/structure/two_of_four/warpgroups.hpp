@@ -1,11 +1,12 @@
 // 2:4 times dense on the tensor cores of NVIDIA's sm_90a, in half and bfloat16: the kernel, and when it runs.
 //
-// One warpgroup fetches values, positions and B by 64 columns of A, and the others multiply 64 rows of a tile of C each,
-// by warpgroup instructions for sparse A: these take the two values of each four, which is half of a dense tile, and
-// where they are from a register of each thread. Blocks stay and take tile after tile, so that the next one is fetched
-// while this one is stored. Blocks of a cluster, whose tiles are below each other, fetch parts of B for one another.
+// One warpgroup fetches values, positions and B by 64 columns of A. The other warpgroups multiply 64 rows of a tile of
+// C each, by warpgroup instructions for sparse A. These instructions take the two values of each four, which is half of
+// a dense tile, and take the positions from a register of each thread. Blocks stay and take tile after tile: the next
+// tile is fetched while this one is stored. Blocks of a cluster, whose tiles are below each other, fetch parts of B for
+// one another.
 //
-// What bounds the rate is shared memory: an instruction reads as much of B as two dense ones do, in the time of one.
+// Shared memory bounds the rate: an instruction reads as much of B as two dense ones do, in the time of one.
 #pragma once
 
 #include "../../device/dialect.hpp"
@@ -274,8 +275,8 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
 }
 )cu";
 
-// How C is cut into tiles, and how long shared memory is busy with one, for each column of A: what is fetched, and what
-// is read of it, at 128 bytes a clock.
+// How C is cut into tiles, and how long a tile keeps shared memory busy for each column of A: by the bytes that are
+// fetched, and by those that are read, at 128 bytes a clock.
 struct two_of_four_tiling {
     int rows, cols, warpgroups, cluster, stages, boxes;
 
@@ -316,8 +317,8 @@ inline double estimate_two_of_four(index_t m, index_t n, index_t k, int units) {
     return clocks_of_two_of_four(t, m, n, units) * static_cast<double>(k) / 1.5e9;
 }
 
-// One instruction: 64 x n, 32 columns of A. Of the threads, those whose number is 0 or 1 in each four say where the values
-// are, or those with 2 or 3 (HALF).
+// One instruction: 64 x n, 32 columns of A. The threads whose number in each four is 0 or 1 give the positions, or
+// those whose number is 2 or 3 (HALF).
 inline std::string two_of_four_instruction(std::string const& type, int n) {
     int const sums = n / 2;
     std::string list, outputs;
