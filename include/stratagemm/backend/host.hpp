@@ -38,8 +38,8 @@ struct host {
     using arena = host_arena;
     static constexpr bool is_backend = true;
 
-    // A and B may have two types if one holds all numbers of the other; their product is that of the wider type. C has
-    // the accumulator of the wider type, or the wider type itself if that has 16 bits.
+    // A and B may have two types if one type holds all numbers of the other; their product is that of the wider type. C
+    // has the accumulator of the wider type, or the wider type itself if that has 16 bits.
     template <class P>
     static constexpr verdict accepts = [] {
         using W = typename P::wide_type;
@@ -70,7 +70,7 @@ struct host {
         if (status s = usable(); !s) return result<arena>(std::move(s));
         return reserve_host(f, "host");
     }
-    // What is wrong with the options, for any shape. Products that take no workspace have try_small() and again().
+    // Errors in the options, for any shape. Products that take no workspace have try_small() and again().
     template <class S>
     status check(S const&) const {
         return usable();
@@ -92,7 +92,7 @@ struct host {
         return chain_bound<S>(chain + further_terms<typename S::a_form> + further_terms<typename S::b_form>);
     }
 
-    // By what the product is made of (host/costs.hpp); tiles by a rate of their own (host/rates.hpp).
+    // The time from the steps of the product (host/costs.hpp); for tiles, from their rate (host/rates.hpp).
     template <class S>
     double estimate(S const& s) const {
         int const most = threads_for(s, leaf());
@@ -150,8 +150,8 @@ struct host {
     }
 
     // Multiplies a product, or a batch of products, that is smaller than a block and whose C a kernel can write to;
-    // false for any other. It does nothing else, since anything else would cost as much as the product. It is compiled
-    // for size, as multiply_region() is.
+    // false for any other. The function does nothing else, since anything else would cost as much as the product. It is
+    // compiled for size, as multiply_region() is.
     template <class Problem>
     [[gnu::cold, gnu::noinline]] bool try_small(Problem const& p) const {
         using T = typename Problem::a_type;
@@ -207,8 +207,8 @@ struct host {
                 return false;
             // The blocked product turns a column that is not contiguous, too.
             if (g.n == 1 && g.m > 8 && g.count == 1) return false;
-            // The transpose of few rows reads a B along k where it is. With other factors it is left to the blocked
-            // product.
+            // The transpose of few rows reads a B along k where it is. With factors other than one and zero, the
+            // blocked product multiplies instead.
             bool const large = work >= 1 << 15;
             if (work >= 1 << 13 && !turned && !dots && g.count == 1 && g.b_row == 1 && b_col != 1) {
                 generated_vectors const vectors = vectors_of<T>(real_packing<T, T>::kernels().generated);
@@ -226,7 +226,8 @@ struct host {
         }
     }
 
-    // Products of a group that are below smallest_shared are shared out among threads, if there are enough of them.
+    // Products of a group that are below smallest_shared run on one thread each, if there are enough of them for all
+    // threads.
     template <class Problem>
     footprint group_workspace(group<Problem> const& all) const {
         small_products<Problem> const small(*this, all);
@@ -271,7 +272,7 @@ private:
         return leaf().team(multiply_adds(s));
     }
 
-    // Those of a group that get one thread each, and how many threads share them.
+    // The products of a group that get one thread each, and how many threads share them.
     template <class Problem>
     struct small_products {
         double largest; // multiply-adds from which a product has a team of its own; -1: every product has
@@ -293,9 +294,9 @@ private:
         bool has(Problem const& p) const { return multiply_adds(p.shape()) < largest; }
     };
 
-    // Tiles are worth their set-up for all but small products; of int8, for which vectors are faster than for bfloat16,
-    // for deep ones only. From the shape alone: the choice shows in the last
-    // bits of a bfloat16 product, and with .invariant it is made from k.
+    // Tiles are worth their set-up for all but small products. For int8, whose vectors are faster than those of
+    // bfloat16, tiles are worth their set-up for deep products only. The choice depends on the shape alone, since it
+    // shows in the last bits of a bfloat16 product. With .invariant it is made from k.
     template <class S>
     bool uses_tiles([[maybe_unused]] S const& s) const {
 #if defined(__x86_64__)
@@ -354,8 +355,8 @@ private:
         return m == n ? as_it_is : larger(as_it_is, bytes(n, m));
     }
 
-    // Whether the kernels apply alpha and beta. They do not know the imaginary parts of factors: then they sum A B,
-    // and write() does the rest.
+    // Whether the kernels apply alpha and beta. Kernels do not know the imaginary parts of factors: if there are any,
+    // kernels sum A B, and write() does the rest.
     template <class Problem>
     static bool has_real_factors([[maybe_unused]] Problem const& p) {
         if constexpr (complex_like<typename Problem::scalar>)
@@ -398,7 +399,7 @@ private:
         if constexpr (std::is_same_v<typename Problem::epilogue_type, identity> &&
                       std::is_same_v<typename Problem::c_type, Acc> &&
                       (from_packets || (std::is_same_v<TA, Acc> && std::is_floating_point_v<Acc>))) {
-            // Moved as what the kernels of this product move: packets are as large as their sums.
+            // Elements are moved in the type that the kernels of this product move: packets are as large as their sums.
             using moved = std::conditional_t<from_packets, packet_of<TA>, Acc>;
             if (swapped && p.c.col_stride == 1)
                 return gather(kernels<moved, moved>(),
@@ -504,7 +505,7 @@ private:
         multiply(job, team, workspace, way);
     }
 
-    // Once, not where it is called; for size, as multiply_region().
+    // Compiled once, not where it is called; for size, as multiply_region().
     template <class Problem>
     [[gnu::cold, gnu::noinline]] void multiply_one(Problem const& p, int team, arena& workspace) const {
         using TA = typename Problem::a_type;
@@ -518,7 +519,8 @@ private:
         }
     }
 
-    // The product of two element types: one of floats, except for what packs the operands (host/widened.hpp).
+    // The product of two element types. The job is one of floats, except for the functions that pack the operands
+    // (host/widened.hpp).
     template <class Problem>
     void multiply_two(Problem const& p, int team, arena& workspace) const {
         using a_packing = widened_packing<typename Problem::a_type>;
@@ -562,9 +564,8 @@ private:
         });
     }
 
-    // The product of the first terms, except for what packs the operands, if they are sums, and what writes a
-    // spread (host/combined.hpp). The factor of a sum of one term goes into alpha, and that of an only target
-    // too.
+    // The product of the first terms, except for the functions that pack operands that are sums, and that write a
+    // spread (host/combined.hpp). The factor of a sum of one term goes into alpha, and so does that of an only target.
     template <class Problem>
     static void multiply_combined(Problem p, int team, arena& workspace) {
         using T = typename Problem::a_type;

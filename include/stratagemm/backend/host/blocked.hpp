@@ -4,10 +4,10 @@
 // with the two operands exchanged, since C is row-major here: a block of B stays in the second-level cache,
 // a few rows of A in the first.
 //
-// The order of summation is the same in all kernels of an instruction set but dot_products(), and depends on k
-// alone. k is cut into pieces (pieces_of). The products of a piece are summed one by one, from zero:
-// s = a_ip b_pj + s. C begins as beta E, and each piece makes C alpha s + C. So an element of C has the same bits,
-// whatever is computed beside it, and on however many threads.
+// The order of summation is the same in all kernels of an instruction set but dot_products(), and depends on k alone. k
+// is cut into pieces (pieces_of). The products of a piece are summed one by one, from zero: s = a_ip b_pj + s. C begins
+// as beta E, and each piece makes C alpha s + C. An element of C therefore has the same bits, whatever is computed
+// beside it, and on however many threads.
 #pragma once
 
 #include "caches.hpp"
@@ -17,20 +17,22 @@
 
 STRATAGEMM_BEGIN
 
-// An operand that is a sum of views, for which the job has the first of them, and what packs it (combined.hpp); or one
-// that is widened, for which the job has no data (widened.hpp).
+// An operand that the kernels cannot read as one matrix. Either the operand is a sum of views: the job then has the
+// first view, and the function that packs the sum (combined.hpp). Or the operand is widened: the job then has no data
+// (widened.hpp).
 template <class Packet>
 struct host_sum {
     void const* term = nullptr;
     int terms = 0;
     void (*pack_a)(host_sum const&, index_t i, index_t p, index_t rows, index_t depth, Packet* to) = nullptr;
     void (*pack_b)(host_sum const&, index_t p, index_t j, index_t depth, index_t cols, Packet* to) = nullptr;
-    // Of one that is widened: its elements, and what block_args::narrow is for a B of these; or 0.
+    // For an operand that is widened: its elements, and block_args::narrow for a B of such elements; otherwise 0.
     std::byte const* elements = nullptr;
     index_t narrow = 0;
     index_t size = sizeof(Packet); // of an element
 
-    // Where kernels find what is `distance` elements from the first, whatever the pointer says.
+    // The address of the element that is `distance` elements after the first. The pointer has the kernels' type,
+    // whatever the type of the elements is.
     Packet const* at(index_t distance) const {
         return reinterpret_cast<Packet const*>(elements + distance * size);
     }
@@ -88,12 +90,13 @@ k_pieces pieces_of(index_t depth) {
     return pieces_of(depth, index_t{sizeof(Packet)});
 }
 
-// Of dot products whose short operand has to be turned, or that are compiled, the short side has at most so many rows
-// or columns of elements of so many bytes.
+// If the short operand of dot products has to be turned, or the kernels are compiled, the short side has at most so
+// many rows or columns of elements of `size` bytes.
 constexpr index_t few_dots(index_t size) { return size == 8 ? 5 : 8; }
-// Elements of the longest piece of k of dot products, of so many bytes, of a C whose short side is `few`: up to four
+// Elements of the longest piece of k of dot products, of `size` bytes, for a C whose short side is `few`. Up to four
 // rows or columns are 32 KiB, the first-level cache, since each call of a kernel takes as long as some 200 elements.
-// More than four read the other operand more than once, and leave room for that, unless one piece is enough.
+// More than four rows or columns read the other operand more than once, and leave room for that operand, unless one
+// piece is enough.
 constexpr index_t longest_dots(index_t size, index_t few, index_t k) {
     return (few <= 4 ? 512 / few * 64 : k * size <= 4096 ? 4096 : 3072) / size;
 }
@@ -113,25 +116,25 @@ template <class T>
 generated_vectors vectors_of(index_t bytes) {
     return {bytes, bytes == 64 && std::is_floating_point_v<T> && !cpu_halves_vectors() ? 64 : 32};
 }
-// Half cycles, about, in which a generated kernel multiplies two rows of so many bytes. Vectors of 32 bytes are two
-// multiply-adds, too, but tiles of few registers wait for what they load, as do tiles whose vectors of 64 bytes take half
-// a cycle.
+// Half cycles, about, in which a generated kernel multiplies two rows of `bytes` bytes. Vectors of 32 bytes take two
+// multiply-adds, too. But tiles of few registers wait for their loads, and so do tiles whose vectors of 64 bytes take
+// half a cycle.
 inline index_t dots_cycles(index_t bytes, generated_vectors v) {
     return (v.half_cycle == 64 ? 20 : v.bytes == 64 ? 30 : 36) * divide_up(bytes, 64) / 15;
 }
 // Half cycles, about, to end dot products of vectors of 64 bytes: the elements of each vector are added up, and the
 // sums stored. Sums of two or four rows, as many as fill a vector, are added up together: each step makes one vector of
-// two. Without divisions, which small products would notice.
+// two. The function has no divisions, which small products would notice.
 inline index_t dots_ends(index_t size, index_t m, index_t n) {
     index_t const few = smaller(m, n), many = larger_of(m, n);
     int const across = (few <= 2 ? 2 : 1) + (size == 4); // 2^across sums of a row
     index_t const vectors = divide_up(few, 4) * (((many - 1) >> across) + 1);
     return 2 * m * n + (size == 4 ? 40 : 20) * vectors;
 }
-// Whether a generated kernel whose vectors are contiguous columns of A, and that writes columns of C, takes fewer
-// cycles than kernels that write rows, for which a B along k is copied, or than `dots`, for which A is. About: half a
-// cycle for each part of a row that is multiplied in that time, one to store 16 bytes of a column or a vector of a row.
-// Larger products are multiplied in blocks.
+// Whether a generated kernel that reads contiguous columns of A as vectors and writes columns of C takes the fewest
+// cycles. The others are kernels that write rows, for which a B along k is copied, and `dots`, for which A is copied.
+// The count is rough: half a cycle for each part of a row that is multiplied in that time, one to store 16 bytes of a
+// column or a vector of a row. Larger products are multiplied in blocks.
 [[gnu::cold, gnu::noinline]] inline bool are_columns_faster(index_t size, index_t m, index_t n, index_t k,
                                                             bool b_along_k, generated_vectors v, bool dots) {
     if (m * n * k > 1 << 20) return false;
@@ -155,14 +158,14 @@ inline index_t turned_tiles(index_t size, index_t m, index_t n, index_t k, gener
     return turning_tiles(size, n, m, k, v) + 3 * m * n;
 }
 
-// Whether elements of C are best done as dot products: their vectors lie along k, so that no side has to suit them,
-// and no operand that lies along k has to be turned; but to sum the elements of a vector takes time.
+// Whether elements of C are best computed as dot products. The vectors of dot products lie along k: no side has to suit
+// the vectors, and no operand that lies along k has to be turned; but summing the elements of a vector takes time.
 //
-// With generated kernels, and an A along k, the fewer half cycles decide, about: of dot products some for the sum and
-// for a vector that is not whole, and what turning a B of few columns takes if it lies across k; of tiles, one for
-// each part of a row of C, six at least, and, if B lies along k, what turning B takes, or turning A instead for the
-// transpose of C. Few columns of tiles wait for the rows of an A that comes from memory, too: they read as many rows
-// side by side as a tile has. The other limits were measured within the caches.
+// With generated kernels, and an A along k, the smaller number of half cycles decides, about. Dot products take some
+// for the sum, some for a vector that is not whole, and some to turn a B of few columns that lies across k. Tiles take
+// one for each part of a row of C, six at least. If B lies along k, tiles also take the time to turn B, or to turn A
+// instead for the transpose of C. Few columns of tiles wait for the rows of an A that comes from memory, too: they read
+// as many rows side by side as a tile has. The other limits were measured within the caches.
 [[gnu::noinline]] inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along_k,
                                        bool b_along_k, generated_vectors v) {
     if (v.bytes > 0 && a_along_k && smaller(m, n) > 1 && (b_along_k || n <= few_dots(size))) {
@@ -186,8 +189,8 @@ inline index_t turned_tiles(index_t size, index_t m, index_t n, index_t k, gener
     if (m == 1 || n > few_dots(size) || !a_along_k) return false;
     return k >= (b_along_k ? (n <= 4 ? 16 : 48) : (n <= 4 ? 48 : 112) * (m < 32 ? 4 : 3));
 }
-// Where a generated kernel that writes columns is faster, elements of C are no dot products before there is such a
-// kernel either: sums would have another order once there is.
+// Where a generated kernel that writes columns is faster, elements of C are not dot products even before there is such
+// a kernel: otherwise sums would have another order once there is one.
 template <class T>
 bool are_dots(index_t m, index_t n, index_t k, index_t a_col, index_t b_row, index_t b_col) {
     auto const& table = kernels<T, T>();
@@ -198,9 +201,9 @@ bool are_dots(index_t m, index_t n, index_t k, index_t a_col, index_t b_row, ind
            (a_along_k || v.bytes == 0 || !are_columns_faster(size, m, n, k, b_along_k, v, true));
 }
 
-// Whether a C of few columns, whose A has contiguous columns, is multiplied as its transpose where it is done at
-// once: columns of A fill vectors. To write C is then more work, which a short k does not pay for; nor does a C of
-// few rows, if rows of B are contiguous and need not be turned either way. In cycles, about.
+// Whether a C of few columns, whose A has contiguous columns, is multiplied as its transpose where the product is
+// computed at once: columns of A fill vectors. Writing C is then more work, which a short k does not pay for; nor does
+// a C of few rows, if rows of B are contiguous and need not be turned either way. In cycles, about.
 inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, bool b_across) {
     if (n <= 1 || n > 8 || m * size < 32 || k < (n * size > 32 ? 3 : 2) * n || m * k < 128) return false;
     index_t const vectors = divide_up(m * size, 64);
@@ -208,10 +211,10 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
 }
 
 // Whether a larger C has so few columns that its transpose is faster where A has contiguous columns: A is then read
-// where it is. To write C is more work, which a short k does not pay for. On AVX2 up to four vectors of columns are one
+// where it is. Writing C is more work, which a short k does not pay for. On AVX2 up to four vectors of columns are one
 // strip of a B that is read where it is (is_b_read_in_place()), and short rows of A are read where they are, too: then
-// the form with the fuller vectors is faster. Of 25 to 64 columns, an A that fills much of the second-level cache makes
-// the transpose faster from one and a half times as many rows on.
+// the form with the fuller vectors is faster. For 25 to 64 columns, an A that fills much of the second-level cache
+// makes the transpose faster from one and a half times as many rows on.
 [[gnu::cold, gnu::noinline]] inline bool is_turned_for_a(index_t size, index_t m, index_t n, index_t k,
                                                          index_t vector) {
     if (vector == 32 && n > 4 && n * size <= 128 && m * size < 1024)
@@ -221,11 +224,11 @@ inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, boo
     return vector > 0 && n <= 128 && m >= 3 * n && k >= (n <= 64 ? 128 : 3 * n);
 }
 
-// Whether a B with contiguous columns is to be the rows of the transpose, where it is read in place: if few rows of A
-// need it, turning it would take longer than these rows do, as long as they fit two vectors; where half a cycle
-// multiplies 64 bytes, the tiles of either form are counted. If A has contiguous columns, too, no operand is turned then;
-// but more than four vectors of AVX2, the last of which is half empty, would take longer than turning B. C is written
-// element by element, which a short k would not pay for.
+// Whether a B with contiguous columns is to be the rows of the transpose, where B is read in place. If few rows of A
+// need B, turning B would take longer than these rows do, as long as the rows fit two vectors; where half a cycle
+// multiplies 64 bytes, the tiles of either form are counted. If A has contiguous columns, too, no operand is turned
+// then; but more than four vectors of AVX2, the last of which is half empty, would take longer than turning B. C is
+// written element by element, which a short k would not pay for.
 [[gnu::cold, gnu::noinline]] inline bool is_turned_for_b(index_t size, index_t m, index_t n, index_t k,
                                                          bool a_across, generated_vectors v) {
     if (!a_across && v.half_cycle == 64)
@@ -250,7 +253,7 @@ index_t pieces_apart(index_t rows, index_t cols, index_t depth, int team) {
     return smaller(pieces_of<Packet>(depth).count, 16 * sizes::few_elements / (rows * cols));
 }
 
-// Workspace of one thread, for a job of this shape.
+// Bytes of workspace of one thread, for a job of this shape.
 template <class Packing>
 struct host_scratch {
     using packet = typename Packing::packet;
@@ -302,13 +305,14 @@ inline bool is_near(index_t rows, index_t depth, index_t row_bytes) {
            depth <= second_level_cache() / larger_of(magnitude(row_bytes), 1);
 }
 
-// Whether so few rows of A are multiplied with B read once, in the order in which it lies (vector.hpp): up to three; or
-// up to 20, if rows of B are too long for tiles to read B where it is. Generated tiles read a B from a cache as it lies,
-// in columns of a few vectors: then B is one that no cache holds, and the limit is 48 rows; or one whose rows are whole
-// pages apart, of which a strip displaces what was fetched of the next, and the limit is two tiles of AVX2; or, with
-// AVX-512 and a third-level cache that is not near, one that the second-level cache does not hold, if its rows are two
-// pages or less: what is read in order comes faster than strips of it, and 8 to
-// 40 rows need B sooner than that. `vector`: bytes of the vectors of generated kernels; 0: there are none.
+// Whether so few rows of A are multiplied with B read once, in the order in which B lies (vector.hpp). The limit is
+// three rows; or 20, if rows of B are too long for tiles to read B where it is. Generated tiles read a B from a cache
+// as it lies, in columns of a few vectors. With such tiles B is read once in three cases. First, no cache holds B: the
+// limit is 48 rows. Second, the rows of B are whole pages apart, so that a strip displaces the lines that were fetched
+// of the next strip: the limit is two tiles of AVX2. Third, with AVX-512 and a third-level cache that is not near, the
+// second-level cache does not hold B, and its rows are two pages or less: lines that are read in order come faster than
+// strips, and 8 to 40 rows need B sooner than strips come. `vector`: bytes of the vectors of generated kernels; 0:
+// there are none.
 [[gnu::cold, gnu::noinline]] inline bool are_few_rows(index_t vector, index_t rows, index_t depth,
                                                       index_t row_bytes) {
     if (vector == 32 && are_pages_apart(row_bytes)) return rows <= 12 && depth > (rows == 1 ? 16 : 64);
@@ -321,16 +325,16 @@ inline bool is_near(index_t rows, index_t depth, index_t row_bytes) {
     if (vector > 0 && row_bytes <= near && depth <= near / larger_of(row_bytes, 1)) return false;
     return rows < 4 || (row_bytes > 2048 && !is_near(rows, depth, row_bytes));
 }
-// Whether one row times rows of B that displace each other goes through them in their order, which is not done at once.
-// `width`: bytes of a row that are read.
+// Whether a product of one row with rows of B that displace each other goes through these rows in their order. Such a
+// product is not computed at once. `width`: bytes of a row that are read.
 inline bool is_row_of_pages(index_t vector, index_t rows, index_t width, index_t depth, index_t row_bytes) {
     return rows == 1 && width >= 4096 && are_few_rows(vector, 1, depth, row_bytes);
 }
 
-// Columns of B that may need an A across k as it lies. Tiles of six rows, `low` ones of AVX2, use a part of its lines,
-// for which they wait where many columns need A.
+// The most columns of B for which an A across k is read as it lies. Tiles of six rows, `low` ones of AVX2, use a part
+// of the lines of A, and wait for these lines where many columns need A.
 constexpr index_t few_for_across(bool low) { return low ? 64 : 256; }
-// Whether an A is read where it is. Rows along k that share sets of the cache are copied if many columns need them; for
+// Whether A is read where it is. Rows along k that share sets of the cache are copied if many columns need them. For
 // few columns tiles have seven rows at most (tiling.hpp), for which the sets have room. Rows across k are read where
 // they are if they are short, or if few columns need them and the second-level cache holds them: no copy would pay.
 [[gnu::cold, gnu::noinline]] inline bool
@@ -341,15 +345,15 @@ is_a_read_in_place(index_t row, index_t col, index_t k, index_t piece, index_t c
                                       magnitude(col) * k * size <= second_level_cache()));
 }
 
-// Whether a block of a B with contiguous rows is read where it is: few rows of A need it, or not many and the
-// second-level cache holds it, or a near third-level cache, and each page has a row of it; or its lines are close to
-// each other. Strips as narrow as a line are copied by their first tile, while the next strip is fetched into the
-// second-level cache. That is faster than a copy of all of B before, until many rows of A need B: each panel of them
-// copies all strips again, and B comes from memory again where no cache holds it. Rows whole pages apart leave few
-// places of the second-level cache to the next strip. Measured on a Zen 3; wider
-// strips on Zen 4 and on a Xeon, to which memory gives rows of B in order faster
-// than strips of them: a block whose rows are longer than a page is copied there, unless at most 128 rows of A need it
-// and half of the second-level cache holds it. `k`: all rows of B, of which the block has `depth`.
+// Whether a block of a B with contiguous rows is read where it is. This is so in these cases: few rows of A need the
+// block; or not many rows need it, the second-level cache or a near third-level cache holds it, and each page has a row
+// of it; or its lines are close to each other. Strips as narrow as a line are copied by their first tile, while the
+// next strip is fetched into the second-level cache. This is faster than a copy of all of B before, until many rows of
+// A need B: each panel of these rows copies all strips again, and B comes from memory again where no cache holds it.
+// Rows whole pages apart leave few places of the second-level cache to the next strip. The limits were measured on a
+// Zen 3; those for wider strips on a Zen 4 and on a Xeon. Memory gives the Xeon rows of B in order faster than strips
+// of them: a block whose rows are longer than a page is copied there, unless at most 128 rows of A need the block and
+// half of the second-level cache holds it. `k`: all rows of B, of which the block has `depth`.
 [[gnu::cold, gnu::noinline]] inline bool is_b_read_in_place(index_t rows, index_t depth, index_t k,
                                                             index_t row_bytes, index_t strip_bytes) {
     index_t const distance = magnitude(row_bytes), bytes = depth * distance;
@@ -366,12 +370,13 @@ is_a_read_in_place(index_t row, index_t col, index_t k, index_t piece, index_t c
            (distance <= (has_near ? 2048 : 1024) && bytes <= 600000);
 }
 
-// Whether tiles widen B as they load it, each tile anew. Half a cycle longer for each vector of B and tile, about; to
-// widen the vector once and to pack it takes five cycles (bench/results/weights-host-epyc.txt).
+// Whether tiles widen B as they load it, each tile again. This takes about half a cycle more for each vector of B and
+// tile; to widen the vector once and to pack it takes five cycles (bench/results/weights-host-epyc.txt).
 inline bool is_widened_by_tiles(index_t rows, index_t tallest) { return divide_up(rows, tallest) <= 10; }
 
-// A block, by a kernel of its own if there is one. Such a kernel adds C only: beta E becomes C before, where E is
-// another. False: nothing is done, since there is no such kernel yet, and others do not widen B.
+// Multiplies a block, by a generated kernel if there is one. Such a kernel adds C only: if E is another matrix, beta E
+// is written to C before. Returns false and does nothing if there is no such kernel yet, and the other kernels do not
+// widen B.
 template <class Table, class T>
 [[gnu::cold, gnu::noinline]] bool multiply_block(Table const& table, block_args<T> const& g) {
     if constexpr (is_generated<T>) {
@@ -396,7 +401,7 @@ template <class Table, class T>
     return true;
 }
 
-// Complex sums, by way of those of their parts, which stay in the first-level cache.
+// Complex sums, from the sums of their parts, which stay in the first-level cache.
 template <class Table, class T>
 void multiply_parts(Table const& table, block_args<T> g, T* parts, bool conjugate_a, bool conjugate_b) {
     index_t const n = g.n;
@@ -428,8 +433,8 @@ template <class Table, class T>
 template <class T>
 struct packet_packing; // packets.hpp
 
-// Dot products of a C, or of part of one, whose short side is `few`. What is short is copied first if it does not lie
-// along k. Returns a generated kernel that did all of it and adds nothing, or null.
+// Dot products of a C, or of part of one, whose short side is `few`. The short operand is copied first if it does not
+// lie along k. Returns the generated kernel, if that did all of the product and adds nothing; otherwise null.
 template <class T>
 [[gnu::cold, gnu::noinline]] block_function<T> multiply_by_dots(block_args<T> const& g, index_t b_col,
                                                                 index_t few) {
@@ -461,7 +466,7 @@ template <class T>
     return part.k == g.k && g.beta == accumulated<T>(0) && !turns_a && !turns_b ? own : nullptr;
 }
 
-// Rows [p, p + g.k) and columns [j, j + g.n) of B, packed: now, or before.
+// Sets g.b to rows [p, p + g.k) and columns [j, j + g.n) of B, packed: they are packed `now`, or were packed before.
 template <class TA, class Packing>
 [[gnu::cold, gnu::noinline]] void take_packed(host_job<TA, Packing> const& job,
                                               block_args<typename Packing::packet>& g, index_t p, index_t j,
@@ -475,8 +480,8 @@ template <class TA, class Packing>
     g.narrow = 0;
 }
 
-// Sums the products of a region into C, or into `partial` (rows of partial_row) with alpha one. Cold: its time is
-// that of kernels, and code for size takes less memory to compile.
+// Sums the products of a region into C, or into `partial` (rows of partial_row) with alpha one. The function is cold:
+// kernels take its time, and code for size takes less memory to compile.
 template <class TA, class Packing>
 [[gnu::cold]] void
 multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Packing> const& scratch,
@@ -492,8 +497,8 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
     // Blocks of about one width: a narrow one at the end would be as much work to begin as a wide one.
     index_t const blocks = divide_up(cols_of_region, sizes::n());
     index_t const nc = divide_up(divide_up(cols_of_region, blocks), table.strip) * table.strip;
-    // What is written by a function is summed in a buffer before: over all of k, or panel by panel where one piece of k
-    // may be written.
+    // A C that a function writes is summed in a buffer first: over all of k, or panel by panel where one piece of k may
+    // be written.
     bool const by_panel = job.write && !partial && (pieces == 1 || job.add);
     bool const staged = job.write && !partial && !by_panel, plain = !job.write && !partial;
 
@@ -528,7 +533,8 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
     for (index_t i = r.i0; i < r.i1; i += rows_at_once) {
         index_t const rows = smaller(rows_at_once, r.i1 - i);
         index_t packed = -1; // the piece of k that A is packed for
-        // All columns for one piece of k, so that A is packed once; staged sums need all of k for some columns.
+        // One piece of k runs through all columns, so that A is packed once; staged sums need all of k for some
+        // columns.
         for (index_t t = 0; t < pieces * blocks; ++t) {
             index_t const x = staged ? t % pieces : t / blocks, y = staged ? t / pieces : t % blocks;
             index_t const p = r.p0 + x * kc, k = smaller(kc, r.p1 - p);
@@ -541,7 +547,7 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
                 g.b = g.narrow ? job.b_sum.at(p * b.row + j) : b.data + p * b.row + j;
                 if (!table.masked && !g.narrow) g.room = scratch.b;
             } else {
-                // It may still be there from the rows before.
+                // The packed block may still be there from the rows before.
                 take_packed(job, g, p, j, scratch.b, i == r.i0 || pieces * blocks > 1);
             }
             g.alpha = partial ? acc(1) : job.alpha;
@@ -604,8 +610,9 @@ multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Pa
     }
 }
 
-// Rows and columns of a team that works on one C: the division that packs least. Tiles stay whole. Where columns are
-// divided, each row of C has a line that two threads write, for which they wait the longer the less they multiply.
+// The rows and columns of a team that works on one C: the division that packs least. Tiles stay whole. Where columns
+// are divided, each row of C has a line that two threads write; the less the threads multiply, the longer they wait for
+// this line.
 struct host_grid {
     int rows = 1, cols = 1;
 };
@@ -619,8 +626,8 @@ struct host_grid {
         auto const part_m = static_cast<double>(divide_up(divide_up(m, rows), tallest) * tallest);
         auto const part_n = static_cast<double>(divide_up(divide_up(n, cols), strip) * strip);
         double const shared = static_cast<double>(m * (cols - 1)), depth = static_cast<double>(k);
-        // Of a step of k: multiply-adds of the largest part, in tiles' rows, the elements of B and A that it packs,
-        // and lines that are shared.
+        // The cost of a step of k: the multiply-adds of the largest part, in tiles' rows, the elements of B and A that
+        // the part packs, and the lines that are shared.
         double const cost = part_m * part_n / 32 + part_n * 0.5 + part_m * 0.3 * (part_n / 480 + 1) +
                             2400 * shared / (depth * depth + 1);
         if (least < 0 || cost < least) least = cost, best = {rows, cols};

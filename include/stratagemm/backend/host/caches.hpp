@@ -1,4 +1,4 @@
-// What caches hold, as far as the kernels and what chooses them have to know.
+// What caches hold, for the kernels and for the functions that choose kernels.
 #pragma once
 
 #include "../../core/types.hpp"
@@ -26,9 +26,9 @@ STRATAGEMM_BEGIN
 
 // Bytes of an operand that some cache is likely to hold.
 inline constexpr index_t near_memory = 12 << 20;
-// From so many bytes on an operand is taken to come from memory, and its rows are fetched ahead. With AVX-512 and a
+// Bytes from which on an operand is taken to come from memory; its rows are then fetched ahead. With AVX-512 and a
 // large third-level cache that is not near, loads alone keep the paths to that cache busy: rows come up to 1.3 times as
-// fast without.
+// fast without fetching ahead.
 [[gnu::noinline]] inline index_t fetched_from(bool avx512) {
     return avx512 && !cpu_is_near_third_level() ? 64 << 20 : near_memory;
 }

@@ -67,7 +67,7 @@ STRATAGEMM_TARGET inline void quads(block_args<float> const& g) {
     }
 }
 
-// In every 16 bytes: the low or the high 8 bytes of a and b, their pieces of so many bytes in turn.
+// The low or the high 8 bytes of a and b in every 16 bytes: pieces of `Bytes` bytes of a and of b in turn.
 template <int Bytes, bool High, class V>
 STRATAGEMM_OP V interleave(V a, V b) {
     V c;

@@ -1,8 +1,8 @@
-// Products of sums of matrices, into several results: sums are formed while operands are packed, and what a panel of the
-// product comes to is spread while it is in the cache.
+// Products of sums of matrices, into several results: sums are formed while operands are packed, and a panel of the
+// product is spread over the results while the panel is in the cache.
 //
-// No temporary is stored: a product of sums takes the workspace of a plain product (Huang, Smith, Henry, van
-// de Geijn, 2016).
+// No temporary is stored: a product of sums takes the workspace of a plain product (Huang, Smith, Henry, van de Geijn,
+// 2016).
 #pragma once
 
 #include "blocked.hpp"
@@ -10,8 +10,8 @@
 STRATAGEMM_BEGIN
 
 // to = sum of factor[t] from[t], `count` elements of unit stride in pieces of `piece`, which are `next` apart in `to`.
-// `to` may be one of them. Vectors of 16 bytes, which every machine has, are enough for the speed of memory,
-// if four of them share what each term costs.
+// `to` may be one of the terms. Vectors of 16 bytes, which every machine has, reach the speed of memory if four of them
+// share the overhead of each term.
 template <class T>
 [[gnu::noinline]] void combine(T* to, index_t piece, index_t next, T const* const* from, T const* factor,
                                int terms, index_t count) {
@@ -52,7 +52,7 @@ view<T const> const& first_term(sum_of<view<T const>, N>& x, T& alpha) {
     return x.term[0];
 }
 
-// What packs a sum of real matrices of one type.
+// The functions that pack a sum of real matrices of one type.
 template <class T>
 struct sum_packing {
     static constexpr int most = 8;
@@ -109,7 +109,7 @@ private:
             }
             return;
         }
-        // In squares, summed as they lie and turned on the way.
+        // The sum is formed in squares, summed as they lie and turned on the way.
         constexpr index_t side = 8;
         index_t const wide = smaller(side, strip); // within a strip
         for (index_t i = 0; i < rows; i += side)
@@ -157,8 +157,8 @@ template <class T>
     }
 }
 
-// What the blocked loops write for a spread: the sum of a piece of k goes to each target; the first piece brings what
-// the target adds.
+// Writes a spread for the blocked loops: the sum of a piece of k goes to each target; with the first piece comes the
+// matrix that the target adds.
 template <class Problem, bool First>
 void write_spread(void const* problem, bool swapped, typename Problem::scalar const* sum, index_t sum_row,
                   index_t i, index_t j, index_t rows, index_t cols) {

@@ -1,7 +1,7 @@
-// What a product costs on the host, for estimate(): how often each thing is done, from the shape, times what it
-// costs once (costs_table.hpp, which ./dev bench fit writes from measurements). The paths are those of host.hpp,
-// small.hpp, vector.hpp and blocked.hpp, as far as sizes and the way operands lie decide; numbers of tiles and
-// vectors are counted, not looped over.
+// The cost of a product on the host, for estimate(): how often each step is done, from the shape, times the cost of the
+// step (costs_table.hpp, which ./dev bench fit writes from measurements). The paths are those of host.hpp, small.hpp,
+// vector.hpp and blocked.hpp, as far as sizes and layouts decide. Numbers of tiles and vectors are counted, not looped
+// over.
 #pragma once
 
 #include "costs_table.hpp"
@@ -9,7 +9,7 @@
 
 STRATAGEMM_BEGIN
 
-// How often a product does each of them.
+// How often a product does each step.
 struct host_counts {
     double of[static_cast<int>(host_cost::kinds)] = {};
 
@@ -20,13 +20,13 @@ struct host_counts {
         for (int i = 0; i < static_cast<int>(host_cost::kinds); ++i) cycles += of[i] * host_costs[i][column];
         return cycles / host_clock_of(isa);
     }
-    // The column of the table. AMX has none of its own; AVX-512 that multiplies 64 bytes in two halves has one.
+    // The column of the table. AMX has no separate column; AVX-512 that multiplies 64 bytes in two halves has one.
     static int column_of(host_isa isa) {
         return isa < host_isa::avx512                            ? static_cast<int>(isa)
                : isa == host_isa::avx512 && cpu_halves_vectors() ? 3
                                                                  : 2;
     }
-    // All but the call and the threads.
+    // Repeats all steps but the call and the threads.
     void repeat(double times) {
         for (int i = static_cast<int>(host_cost::step); i < static_cast<int>(host_cost::kinds); ++i)
             of[i] *= times;
@@ -45,7 +45,7 @@ struct host_registers {
 inline constexpr host_registers tiles_of_column[4] = {
     {16, 4, 0, false}, {32, 6, STRATAGEMM_GENERATES ? 32 : 0, false}, {64, 8, 64, false}, {64, 8, 64, true}};
 
-// A product as a kernel sees it: rows, columns, and what k has of packets of so many bytes.
+// A product as a kernel sees it: rows, columns, and packets of k, each of `size` bytes.
 struct host_part {
     index_t m, n, k, size;
     bool a_across, b_across; // columns are contiguous
@@ -92,7 +92,7 @@ inline bool is_small_turned_for_b(host_part const& p, host_registers const& tile
 // Counts what one thread does.
 class host_counter {
 public:
-    // Bytes of the operands of this thread, and of all.
+    // `own`: bytes of the operands of this thread; `whole`: those of all threads.
     host_counter(host_registers const& tiles, double own, double whole)
         : tiles_(tiles), own_(own), whole_(whole) {}
 
@@ -123,7 +123,7 @@ public:
 
 private:
     static double times(index_t x, index_t y) { return host_part::times(x, y, 1); }
-    // Whether 64 bytes take a cycle instead of half of one: pairs of bfloat16 do everywhere.
+    // Whether 64 bytes take a cycle instead of half of one. Pairs of bfloat16 take a cycle everywhere.
     bool halves(host_part const& p) const { return tiles_.halves || p.packets == 1; }
     index_t pieces(host_part const& p) const { return larger_of(1, divide_up(p.k * p.size, 1536)); }
 
@@ -146,8 +146,8 @@ private:
         else
             counts[moved] += host_part::times(rows, cols, p.size);
     }
-    // A is turned if it lies across k, and B if it lies along k. An operand that lies across k is joined into packets
-    // before.
+    // A is turned if it lies across k, and B if it lies along k. Before that, an operand that lies across k is joined
+    // into packets.
     void pack_packets(host_part const& p, bool a, bool b) {
         if (a && p.a_across && p.m * p.packets <= 2)
             counts[element] += times(p.m, p.k);
@@ -240,7 +240,7 @@ private:
         read(p.a() + p.b() + 2 * p.c());
         return true;
     }
-    // False: it is left to the blocked loops.
+    // Returns false if the product is left to the blocked loops.
     bool count_small(host_part const& p) {
         bool const copies = p.b_across && p.k > 1;
         index_t const k = divide_up(p.k, pieces(p)), strip = 2 * tiles_.vector; // bytes
@@ -289,7 +289,7 @@ private:
     double own_, whole_;
 };
 
-// Whether host::try_small() does it.
+// Whether host::try_small() multiplies the product.
 inline bool is_small(host_part const& p, host_registers const& tiles, bool is_shared) {
     constexpr double most = host_counter::most_small;
     index_t const row = p.n * p.size;
@@ -301,7 +301,7 @@ inline bool is_small(host_part const& p, host_registers const& tiles, bool is_sh
     return true;
 }
 
-// What one of so many threads gets of a product that they share.
+// The part of a shared product that one of `team` threads gets.
 inline host_part share_of(host_part p, host_registers const& tiles, int team) {
     if (p.c() <= static_cast<double>(block_sizes<float>::few_elements * p.size) &&
         p.k * p.size >= 32 * 1536) {
@@ -317,7 +317,7 @@ inline host_part share_of(host_part p, host_registers const& tiles, int team) {
     return p;
 }
 
-// What the thread that does most has to do, if there are at most so many threads.
+// The steps of the thread that has most of them, for at most `threads` threads.
 template <class S>
 host_counts counts_of(S const& s, int column, int threads) {
     host_registers tiles = tiles_of_column[column];

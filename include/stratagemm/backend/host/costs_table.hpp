@@ -1,11 +1,11 @@
-// What host/costs.hpp counts with. ./dev bench fit writes the numbers, from measurements in bench/results.
+// The numbers of host/costs.hpp. ./dev bench fit writes them, from measurements in bench/results.
 #pragma once
 
 #include "isa.hpp"
 
 STRATAGEMM_BEGIN
 
-// What a product on the host is made of.
+// The steps of a product on the host.
 enum class host_cost {
     call,
     workspace,

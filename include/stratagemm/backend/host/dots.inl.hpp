@@ -1,7 +1,7 @@
 // Dot products: rows times a matrix whose columns are contiguous. Included by kernels.hpp in the namespace of the one
 // instruction set that has them compiled.
 
-// In every 16 bytes the sums of neighbours, those of x first.
+// The sums of neighbours in every 16 bytes, those of x first.
 template <class T>
 STRATAGEMM_OP auto add_neighbours(T x, T y) {
     if constexpr (sizeof(x[0]) == 4)
@@ -22,7 +22,7 @@ STRATAGEMM_OP auto halves_sum(vec<T> v) {
         return low + high;
     }
 }
-// A vector, widened if it is of another type; and part of one. Elements for which there are no masks go through a
+// A vector, or part of one. Elements of another type are widened. Elements for which there are no masks go through a
 // buffer.
 template <class T, class From>
 STRATAGEMM_OP vec<T> load_whole(From const* p) {
@@ -49,9 +49,9 @@ STRATAGEMM_OP void add_products(vec<accumulated<T>> (&sum)[sizeof...(S)], T cons
     vec<T> const x = Part ? load_end<T>(a + p, tail) : load<T>(a + p);
     (multiply_add<T>(sum[S], x, Part ? load_end<T>(b[S] + p, tail) : load_whole<T>(b[S] + p)), ...);
 }
-// Dot products of a row and four columns. Each has a chain in each lane of two vectors, so that generated kernels, whose
-// vectors are as long as these two, sum in the same order. Where fewer columns are left, the last is taken again. B has
-// elements From, whatever the pointer to it says.
+// Dot products of a row and four columns. Each has a chain in each lane of two vectors, so that generated kernels,
+// whose vectors are as long as these two, sum in the same order. Where fewer columns are left, the last column is read
+// again. B has elements From, whatever the type of its pointer is.
 template <class T, class From, int... S>
 STRATAGEMM_TARGET __attribute__((noinline)) void dots(block_args<T> const& g, index_t i, index_t j,
                                                       std::integer_sequence<int, S...> all) {

@@ -1,5 +1,5 @@
-// Vector arithmetic on AVX-512 whose bits no compiler option changes: each operation is one instruction, in assembly, so
-// that nothing is contracted, reordered or left out.
+// Vector arithmetic on AVX-512 whose bits no compiler option changes: each operation is one instruction, in assembly,
+// so that nothing is contracted, reordered or left out.
 #pragma once
 
 #include "kernels.hpp"

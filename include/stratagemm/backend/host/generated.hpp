@@ -55,8 +55,9 @@ struct alignas(128) repeated_product {
     batch_steps batch;
 };
 
-// Kernels, and how often shapes without one were multiplied. Both are found by a hash of the shape. Nothing is removed
-// before the library that holds this code is unloaded; a shape whose places are taken is multiplied by compiled kernels.
+// Kernels, and how often shapes without a kernel were multiplied. Both are found by a hash of the shape. Nothing is
+// removed before the library that holds this code is unloaded. A shape whose places are taken is multiplied by compiled
+// kernels.
 struct [[gnu::visibility("hidden")]] generated_kernels {
     static constexpr unsigned places = 4096, tries = 8;
     struct entry { // at the begin of pages of its own, which hold the code, too

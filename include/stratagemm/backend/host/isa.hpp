@@ -79,11 +79,11 @@ inline bool cpu_has_amx() {
 inline bool cpu_halves_vectors() { return __builtin_cpu_is("amdfam19h"); }
 inline bool cpu_has_vnni() { return __builtin_cpu_supports("avx512vnni"); }
 inline bool cpu_has_bf16() { return __builtin_cpu_supports("avx512bf16"); }
-// Whether the instruction on pairs of bfloat16 is as fast as that on floats, so that k takes half the time. It is on
-// AMD's processors; on Sapphire Rapids it takes four times as long.
+// Whether the instruction on pairs of bfloat16 is as fast as that on floats, so that k takes half the time. This is so
+// on AMD's processors; on Sapphire Rapids the instruction takes four times as long.
 inline bool cpu_is_fast_with_bf16() { return cpu_has_bf16() && __builtin_cpu_is("amd"); }
 // Whether a core reads some 50 GB/s from the third-level cache, as on AMD's processors, where few cores share one.
-// Through the mesh of Sapphire Rapids it reads 10 to 15.
+// Through the mesh of Sapphire Rapids a core reads 10 to 15.
 [[gnu::cold, gnu::noinline]] inline bool cpu_is_near_third_level() { return __builtin_cpu_is("amd"); }
 #else
 inline bool cpu_has(host_isa isa) { return isa == host_isa::portable; }

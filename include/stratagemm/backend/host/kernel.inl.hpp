@@ -21,7 +21,7 @@ STRATAGEMM_OP void store_row(vec<T> const (&acc)[NV], T* c) {
     for (int v = 0; v < NV; ++v) store<T>(c + v * lanes<T>, acc[v]);
 }
 
-// The rows of the shortest tile of small products: as many as take as long as one, which waits for its own sums.
+// The rows of the shortest tile of small products. Such a tile takes as long as one row, which waits for its sums.
 inline constexpr int short_rows = 4;
 
 // A's part of a tile: `height` rows, and the rows of the next tile, or null.
@@ -32,9 +32,9 @@ struct a_panel {
 };
 
 // One tile. `Plain`: alpha is 1 and beta 0. `Parts`: the vectors of a row of B may be parts. A tile that is not plain,
-// and the shortest one that is, have `height` rows, one at least: of the first four, others are the first again, and
-// the rest are skipped. The rows I... are spelled out by the compiler, not unrolled by it, so that the accumulators are
-// registers whatever it makes of loops.
+// and the shortest one that is, have `height` rows, one at least. If `height` is less than four, the rest of the first
+// four rows are the first row again. All further rows are skipped. The rows I... are spelled out by the compiler, not
+// unrolled by it, so that the accumulators are registers however the compiler treats loops.
 template <class T, int NV, bool Plain, bool Parts, int... I>
 STRATAGEMM_OP void tile_body(block_args<T> const& g, a_panel<T> const& of_a, T const* b,
                              accumulated<T> const* e, accumulated<T>* c, index_t c_row,
@@ -81,7 +81,8 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, a_panel<T> const& of_a, T c
     if constexpr (Plain) {
         ((is_short && I >= height ? void() : store_row<Acc, NV>(acc[I], c + I * c_row)), ...);
     } else {
-        // beta = 0 must not read E, which may hold anything: it reads what adds nothing, and there is one way out.
+        // beta = 0 must not read E, which may hold anything: the tile then reads numbers that change nothing, and there
+        // is one way out.
         index_t const e_row = g.beta == Acc(0) ? 0 : g.e_row;
         if (g.beta == Acc(0)) e = nothing_added<Acc>.at;
         vec<Acc> const alpha = broadcast<Acc>(&g.alpha), beta = broadcast<Acc>(&g.beta);
@@ -94,9 +95,9 @@ STRATAGEMM_OP void tile_body(block_args<T> const& g, a_panel<T> const& of_a, T c
 template <int MR>
 using rows_of = std::make_integer_sequence<int, MR>;
 
-// Up to as many rows as registers have room for, by two vectors.
-// Begins with a cache line: the loop over k is as long as three of them, and where a program happened to put it across
-// four, products took up to a tenth longer.
+// Tiles of two vectors, and of up to as many rows as registers have room for. The function begins with a cache line:
+// the loop over k is as long as three lines. Where a program happened to place the loop across four lines, products
+// took up to a tenth longer.
 template <class T>
 STRATAGEMM_TARGET __attribute__((noinline, aligned(64))) void
 tile(block_args<T> const& g, T const* a, T const* b, accumulated<T> const* e, accumulated<T>* c, int height,
@@ -119,8 +120,8 @@ void block(block_args<T> const& g) {
     multiply_by_tiles(tiles<T>, g);
 }
 
-// to = from, converted, into rows of unit stride: `from` has contiguous rows, which are fetched two ahead, since they may
-// come from memory.
+// to = from, converted, into rows of unit stride: `from` has contiguous rows, which are fetched two ahead, since they
+// may come from memory.
 template <class T, class From>
 STRATAGEMM_TARGET void convert_rows(T* to, index_t to_row, From const* from, index_t from_row, index_t rows,
                                     index_t cols) {

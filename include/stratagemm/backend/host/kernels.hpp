@@ -1,8 +1,8 @@
 // The kernels of every instruction set, behind one table of functions per element type.
 //
-// Each instruction set is a namespace with a handful of vector operations; kernel.inl.hpp is compiled against
-// them. Multiply-adds are inline assembly, so that what runs is what is written here, whatever the caller's
-// optimisation and floating-point flags, and so that no intrinsics header (0.6 s of compile time) is needed.
+// Each instruction set is a namespace with a handful of vector operations; kernel.inl.hpp is compiled against them.
+// Multiply-adds are inline assembly: the code that runs is the code written here, whatever the caller's optimisation
+// and floating-point flags, and no intrinsics header (0.6 s of compile time) is needed.
 #pragma once
 
 #include "../../core/types.hpp"
@@ -20,10 +20,10 @@ struct pair16 {
     std::int16_t x, y;
 };
 
-// Elements that lie side by side along k. One instruction, where the machine has it, multiplies two packets and adds the
-// products. For int8, it takes elements of A as unsigned: packing adds 128 to each of them, and sums begin with
-// what the product then has too much, negated. Elements of 16 bits are kept as integers, since those of a
-// buffer of bfloat16 would first be set to zero.
+// Elements that lie side by side along k. One instruction, where the machine has it, multiplies two packets and adds
+// the products. For int8, the instruction takes elements of A as unsigned: packing adds 128 to each of them, and sums
+// begin with the negated excess of the product. Elements of 16 bits are kept as integers, since those of a buffer of
+// bfloat16 would first be set to zero.
 template <class T>
 struct [[gnu::may_alias]] packet_of {
     std::conditional_t<sizeof(T) == 2, std::uint16_t, T> at[4 / sizeof(T)];
@@ -71,7 +71,7 @@ inline constexpr int generated_narrow = std::is_same_v<T, bfloat16>      ? 1
 template <class T>
 inline constexpr bool is_packet = is_generated<T> && !std::is_floating_point_v<T>;
 
-// What dot products read: of packets their elements, since rows may have any number of these.
+// The elements that dot products read: for packets the elements of these, since rows may have any number of elements.
 template <class T>
 struct dotted_of {
     using type = T;
@@ -83,7 +83,7 @@ struct dotted_of<packet_of<T>> {
 template <class T>
 using dotted = typename dotted_of<T>::type;
 
-// Elements of the longest piece of k, of so many bytes: 14 rows of A are 21 KiB of the first-level cache.
+// Elements of the longest piece of k, of `size` bytes: 14 rows of A are 21 KiB of the first-level cache.
 constexpr index_t longest_piece(index_t size) { return 1536 / size; }
 
 // The pieces of k, of one length but for the last.
@@ -111,17 +111,18 @@ struct block_args {
     accumulated<T> alpha, beta;
     index_t count = 1;
     index_t a_step = 0, b_step = 0, e_step = 0, c_step = 0;
-    // As many rows as A has, of what will be read next: fetched while A is multiplied.
+    // The next rows, as many as A has: they are fetched while A is multiplied.
     T const* ahead = nullptr;
     index_t ahead_row = 0;
     T* room = nullptr; // for a copy of a strip of a B that is not packed
-    // Of floats: B has elements of a narrower type, whatever the pointer to it says, and strides counted in these:
-    // generated_narrow; or 4 times that, and A has. For generated kernels alone.
+    // For generated kernels of floats: if B has elements of a narrower type, whatever the type of its pointer, this is
+    // generated_narrow of that type, and strides are counted in such elements; if A has them, it is 4 times that.
     index_t narrow = 0;
 };
 
-// to = from, some rows and columns: where moves cannot be masked, the last strip is computed whole, in a buffer. In
-// pieces of four, two and one element: a store through a mask is a dozen operations on some machines with AVX2.
+// to = from, some rows and columns. Where moves cannot be masked, the last strip is computed whole, in a buffer. The
+// move is in pieces of four, two and one element: a store through a mask is a dozen operations on some machines with
+// AVX2.
 template <class Acc>
 [[gnu::noinline]] void take_columns(Acc const* from, index_t from_row, Acc* to, index_t to_row, int rows,
                                     int columns) {
@@ -200,8 +201,8 @@ template <class T>
     }
 }
 
-// What is added where beta is zero: -0, which changes no number, and so not the sign of a zero. As long as the strips of
-// all instruction sets.
+// The number that is added where beta is zero: -0, which changes no number, and so not the sign of a zero. The array is
+// as long as the strips of all instruction sets.
 template <class Acc>
 struct nothing {
     Acc at[128 / sizeof(Acc)];
@@ -305,7 +306,7 @@ STRATAGEMM_OP part make_part(int count) {
     n.count = count < 0 ? 0 : count < lanes<T> ? count : lanes<T>;
     return n;
 }
-// Functions: of ends of rows alone, and inline they are half of what a row times a matrix compiles to.
+// These are functions, since they serve ends of rows only; inline they are half of the code of a row times a matrix.
 template <class T>
 [[gnu::noinline]] vec<T> load_part(T const* p, part n) {
     vec<T> v{};
@@ -329,7 +330,7 @@ STRATAGEMM_OP void multiply_add(vec<accumulated<T>>& c, vec<T> a, vec<T> b) {
     else
         c += (a << 16 >> 16) * (b << 16 >> 16) + (a >> 16) * (b >> 16);
 }
-// Its elements in pairs exchanged.
+// The vector with the elements of each pair exchanged.
 template <class T>
 STRATAGEMM_OP vec<T> exchange_pairs(vec<T> v) {
     if constexpr (sizeof(T) == 8)
@@ -523,7 +524,8 @@ struct kernel_table {
     // Where a function is missing, the blocked product does it. The B of these two has elements From.
     void (*rows_times_rows)(block_args<T> const&) = nullptr;
     void (*dot_products)(block_args<dotted<T>> const&) = nullptr;
-    // For products smaller than a block, none of them portable: any; 4 x 4, contiguous.
+    // For products smaller than a block, without portable versions: `small` multiplies any, `quads` contiguous 4 x 4
+    // matrices.
     void (*small)(block_args<T> const&) = nullptr;
     void (*quads)(block_args<T> const&) = nullptr;
 };
@@ -547,7 +549,7 @@ void join_parts(block_args<T> const&, bool conjugate_a, bool conjugate_b);
         }()
 
 // The table of the instruction set in force, empty where the machine lacks it. A machine with tiles runs the AVX-512
-// kernels for what tiles cannot do.
+// kernels for all products that tiles cannot compute.
 template <class T, class From>
 [[gnu::cold, gnu::noinline]] kernel_table<T, From> find_kernels() {
     if (!current_isa().available) return {};
@@ -561,7 +563,7 @@ template <class T, class From>
         else if constexpr (!is_packet<T>)
             t = STRATAGEMM_TABLE(host_avx2);
         t.generated = t.masked ? 64 : STRATAGEMM_GENERATES ? 32 : 0;
-        // What waits for memory and for shuffles more than for arithmetic: AVX2 does it for AVX-512 too.
+        // Functions that wait for memory and for shuffles more than for arithmetic: AVX2 runs these for AVX-512 too.
         t.add = host_avx2::add<accumulated<T>>;
         if constexpr (std::is_floating_point_v<T>) t.turn = host_avx2::turn<T>;
         if constexpr (is_packet<T>) {
@@ -593,7 +595,7 @@ template <class T, class From>
         return kernel_table<T, From>{};
     }
 }
-// Hidden: each library that holds this one has tables of its own, since they are of no use when it is unloaded.
+// Hidden: each library that holds this code has its own tables, since they are of no use when the library is unloaded.
 template <class T, class From>
 [[gnu::visibility("hidden")]] inline kernel_table<T, From> const& kernels() {
     static kernel_table<T, From> const table = find_kernels<T, From>();
@@ -602,8 +604,8 @@ template <class T, class From>
 
 #    undef STRATAGEMM_TABLE
 
-// C = alpha B + beta E, where rows 2i and 2i + 1 of B have the sums for row i of a complex C (packing.hpp). Not in the
-// table: programs without complex numbers do without.
+// C = alpha B + beta E, where rows 2i and 2i + 1 of B have the sums for row i of a complex C (packing.hpp). The
+// function is not in the table: programs without complex numbers do not need it.
 template <class T>
 void join_parts(block_args<T> const& g, bool conjugate_a, bool conjugate_b) {
 #    if defined(__x86_64__)

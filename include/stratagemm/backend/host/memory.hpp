@@ -15,15 +15,15 @@
 
 STRATAGEMM_BEGIN
 
-// Blocks of workspace. The last one released on a thread is kept for the next call: fresh pages cost more
-// than a product of a few hundred rows, and up to a tenth of an emulated one of 4096, which just fits `keep`. Blocks
-// above that go back to the system at once.
+// Blocks of workspace. The last block released on a thread is kept for the next call: fresh pages cost more than a
+// product of a few hundred rows, and up to a tenth of an emulated product of 4096, whose workspace just fits `keep`.
+// Larger blocks go back to the system at once.
 class host_block {
 public:
     static constexpr std::size_t keep = std::size_t{320} << 20;
     static constexpr std::size_t huge_page = std::size_t{2} << 20;
 
-    // At least `bytes`; of a block that was kept, `bytes` becomes its size.
+    // At least `bytes`. If the block was kept from a call before, `bytes` becomes its size.
     [[gnu::cold, gnu::noinline]] static std::byte* acquire(std::size_t& bytes) {
         host_block& kept = cache();
         if (kept.data_ && kept.size_ >= bytes) {
@@ -96,7 +96,8 @@ using host_arena = linear_arena<host_memory>;
 struct host_operations {
     int threads = 1;
 
-    // One thread for each 2^18 multiply-adds, about 5 us, or part of them: to start more costs more than they gain.
+    // One thread for each 2^18 multiply-adds, about 5 us, or part of them: starting more threads costs more than they
+    // gain.
     int team(double work) const {
         constexpr double share = 0x1p18;
         if (!host_has_teams || work <= share) return 1;
@@ -110,8 +111,8 @@ struct host_operations {
 
     template <class From, class To>
     status copy(view<From> from, view<To> to) const {
-        // Floats are multiplied by a factor that is one, too: memory takes as long, and a loop less is compiled. Narrow
-        // types would be converted for it.
+        // Floats are also multiplied by a factor of one: memory takes as long, and one loop less is compiled. Narrow
+        // types would be converted for such a factor.
         if constexpr (std::is_same_v<std::remove_cv_t<From>, To> && !std::floating_point<To>) {
             if (is_plain(from)) return assign(to, [&](index_t i, index_t j) { return from(i, j); });
         }

@@ -1,4 +1,4 @@
-// Packets of bfloat16 and int8: how operands become them, and dot products of int8.
+// Packets of bfloat16 and int8: how they are made of operands, and dot products of int8.
 #pragma once
 
 #include "blocked.hpp"
@@ -131,17 +131,17 @@ private:
     static constexpr index_t n_most = 1024; // columns of a block (block_sizes)
 };
 
-// Whether elements of C may be dot products of bfloat16 or int8: both operands lie along k, or the long one of a C
-// with few rows or columns, whose other operand is copied. With int8 one is copied always.
+// Whether elements of C may be dot products of bfloat16 or int8. Either both operands lie along k; or the long operand
+// of a C with few rows or columns does, and the other operand is copied. With int8 one operand is always copied.
 inline bool packets_may_be_dots(index_t size, index_t m, index_t n, bool a_along_k, bool b_along_k) {
     index_t const few = few_dots(4);
     if (a_along_k && b_along_k) return size == 2 || smaller(m, n) <= few;
     return a_along_k ? n <= few && n < m : b_along_k && m <= few && m <= n;
 }
 
-// Dot products of int8: those of the up to eight rows or columns that are short, of which a copy has 128 added to its
-// elements, less those of a row of 128. `short_b`: the columns are short. The caller says so, since a part of a product
-// with many rows may have fewer rows than columns.
+// Dot products of int8. A copy of the short operand, of up to eight rows or columns, has 128 added to its elements. The
+// function computes the dot products of this copy, less those of a row of 128. `short_b`: the columns are short. The
+// caller says so, since a part of a product with many rows may have fewer rows than columns.
 template <class Table>
 [[gnu::noinline]] void multiply_by_dots(Table const& table, block_args<std::int8_t> const& g, index_t b_col,
                                         bool short_b) {

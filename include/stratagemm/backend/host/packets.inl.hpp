@@ -1,5 +1,5 @@
-// How packets are made of elements, by vectors that end where the elements do. Included by kernels.hpp in the
-// namespace of AVX-512, which is what multiplies packets.
+// How vectors make packets of elements; the vectors end where the elements do. Included by kernels.hpp in the namespace
+// of AVX-512, which multiplies packets.
 
 using words = vec<std::int32_t>;
 
@@ -42,7 +42,7 @@ STRATAGEMM_TARGET void copy_packets(T* to, index_t to_row, dotted<T> const* from
 template <class T>
 STRATAGEMM_OP void join_rows(T* to, dotted<T> const* from, index_t from_row, index_t cols, index_t left,
                              std::int32_t flipped) {
-    // Which elements of the two vectors below make the packets: with bytes, four columns of each row.
+    // The elements of the two vectors below that make the packets: with bytes, four columns of each row.
     words const count{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     constexpr bool pairs = sizeof(dotted<T>) == 2;
     words low = pairs ? count * 0x10001 + (32 << 16) : count / 4 + count % 4 * 8,
@@ -73,7 +73,7 @@ template <class T>
 STRATAGEMM_TARGET void join_packets(T* to, index_t strip_apart, dotted<T> const* from, index_t from_row,
                                     index_t k, index_t cols, std::int32_t flipped) {
     constexpr index_t length = 4 / sizeof(dotted<T>), strip = 2 * lanes<T>, together = 4 * length;
-    // Four rows of packets at a time, so that what is written is side by side.
+    // Four rows of packets are written at a time, so that neighbouring writes are side by side.
     for (index_t p = 0; p < k; p += together)
         for (index_t s = 0; s < cols; s += strip)
             for (index_t q = p; q < k && q < p + together; q += length)

@@ -78,7 +78,7 @@ template <class T, class From>
     }
 }
 
-// Zeros for a strip that will not be full, which kernels without masks read whole.
+// Zeros for the columns that a strip lacks: kernels without masks read whole strips.
 template <class Packet>
 [[gnu::cold, gnu::noinline]] void clear_strip(Packet* to, index_t strip, index_t depth, index_t width) {
     if (width < strip) __builtin_memset(to, 0, static_cast<std::size_t>(strip * depth) * sizeof(Packet));
@@ -122,8 +122,8 @@ struct real_packing {
         if (std::is_same_v<From, T> && b.col_stride == 1) {
             index_t const whole = cols / t.strip * t.strip, rest = cols - whole;
             if (rest && !t.masked) clear_strip(to + whole * depth, t.strip, depth, rest);
-            // Four rows at a time, so that what is written is side by side. A strip is two vectors, 32 bytes at
-            // least.
+            // Four rows are written at a time, so that neighbouring writes are side by side. A strip is two vectors, 32
+            // bytes at least.
             for (index_t q = 0; q < depth; q += 4)
                 for (index_t s = 0; s < cols; s += t.strip)
                     for (index_t r = q; r < q + 4 && r < depth; ++r) {
@@ -297,7 +297,8 @@ struct complex_packing {
     }
 };
 
-// What the host multiplies: operands of one type as they are, of two types as what their sums are kept in.
+// The types that the host multiplies: operands of one type as they are, operands of two types in the accumulator's
+// type.
 template <class S>
 using multiplied_as =
     std::conditional_t<has_one_type<S>, typename S::a_type, accumulator_t<typename S::wide_type>>;

@@ -26,8 +26,8 @@ class host_tile_rate {
 public:
     static constexpr int unmeasured = 333, least = 20, most = 8000;
 
-    // As a factor; the same in every call of a process but for what tune() sets. A template, as what it calls, so that a
-    // program that asks for no rate does not pay for compiling it.
+    // The rate as a factor, which is the same in every call of a process until tune() sets it. This is a template, as
+    // the functions that it calls are, so that a program that needs no rate does not compile it.
     template <class Text = std::string>
     static double get() {
         int rate = __atomic_load_n(&current_, __ATOMIC_RELAXED);
@@ -39,10 +39,10 @@ public:
         }
         return rate * 1e-3;
     }
-    // 0: to be read again when it is next asked for.
+    // Sets the rate. 0: the next call reads the rate again.
     static void set(int rate) { __atomic_store_n(&current_, rate, __ATOMIC_RELAXED); }
 
-    // What the cache has for this processor, if that is a rate.
+    // The rate that the cache has for this processor, if that is valid.
     template <class Text = std::string>
     [[gnu::cold, gnu::noinline]] static int read() {
         auto found = or_no_memory([]() -> result<int> {
@@ -64,7 +64,7 @@ private:
         long const rate = std::strtol(text.c_str(), &end, 10);
         return *end == '\0' && rate >= least && rate <= most ? static_cast<int>(rate) : unmeasured;
     }
-    // Its family, model and stepping, and its name.
+    // The processor's family, model and stepping, and its name.
     template <class Text>
     static Text processor() {
 #if defined(__x86_64__)

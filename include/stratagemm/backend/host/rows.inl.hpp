@@ -1,5 +1,5 @@
 // Kernels that wait for memory more than for arithmetic: sums of matrices, and a few rows times a matrix. Included by
-// kernels.hpp after kernel.inl.hpp. AVX-512 runs the kernels of AVX2, but for a B that is widened.
+// kernels.hpp after kernel.inl.hpp. AVX-512 runs the kernels of AVX2, unless B is widened.
 
 // c = alpha b + beta e, some elements. A function, since all kernels for few rows end with it.
 template <class Acc>
@@ -97,8 +97,8 @@ STRATAGEMM_TARGET inline void add_rows(block_args<T> const& g, T const* a, From 
     }
 }
 
-// A few rows times a piece of a matrix whose rows are contiguous, eight rows of B at a time, so that B streams
-// through once while the sums stay in the first-level cache. B has elements From, whatever the pointer to it says.
+// A few rows times a piece of a matrix whose rows are contiguous, eight rows of B at a time, so that B streams through
+// once while the sums stay in the first-level cache. B has elements From, whatever the type of its pointer is.
 template <class T, class From = T>
 STRATAGEMM_TARGET void rows_times_rows(block_args<T> const& g) {
     constexpr index_t room = 16384 / sizeof(T), W = lanes<T>;

@@ -1,13 +1,13 @@
-// Products smaller than a block: one call of a kernel for each piece of k, and nothing on the way that is not needed,
-// since that would cost as much as the product.
+// Products smaller than a block: one call of a kernel for each piece of k, and no unnecessary work before it, which
+// would cost as much as the product.
 #pragma once
 
 #include "blocked.hpp"
 
 STRATAGEMM_BEGIN
 
-// The compiled kernel that does all of a product, or of a batch on one thread; null if there is none. The columns of
-// B are b_col apart. Sets the distance between strips of B.
+// The compiled kernel that computes all of a product, or of a batch on one thread; null if there is none. The columns
+// of B are b_col apart. The function sets the distance between strips of B.
 template <class T>
 [[gnu::cold, gnu::noinline]] block_function<T> only_kernel(block_args<T>& g, index_t b_col) {
     auto const& table = real_packing<T, T>::kernels();
@@ -35,8 +35,8 @@ template <class T>
     return own ? own : compiled;
 }
 
-// Several pieces of k, or a B that is copied to where kernels can read it, some strips of columns at a time. False:
-// there is no kernel, or no room for the copy of a strip.
+// Multiplies several pieces of k, or copies B to where kernels can read it, some strips of columns at a time. Returns
+// false if there is no kernel, or no room for the copy of a strip.
 template <class T>
 [[gnu::cold, gnu::noinline]] bool multiply_small_pieces(block_args<T>& g, index_t b_col) {
     constexpr index_t room = 16384 / sizeof(T);
@@ -52,7 +52,7 @@ template <class T>
         if (most == 0) return false;
         width = divide_up(divide_up(g.n, divide_up(g.n, most)), strip) * strip;
     }
-    // To copy all arguments would be to read what was just stored, and to wait for it: what changes is kept.
+    // A copy of all arguments would wait for the values just stored. The arguments that change are kept here instead.
     index_t const n = g.n, k = g.k, b_row = g.b_row, e_row = g.e_row;
     T const *const a = g.a, *const b = g.b, *const e = g.e, beta = g.beta;
     T* const c = g.c;
@@ -100,10 +100,10 @@ template <class T>
         multiply_small_batch(g, kernel, threads);
 }
 
-// A product as its transpose: where A has contiguous columns, they fill vectors, and where B has, it need not be
-// copied. With `columns`, a generated kernel writes columns of C, if there is one. Otherwise, with `buffers`, C is
-// turned from a buffer, which pays for few columns or few rows, and needs no batch and factors one and zero. False:
-// neither was done. `own`: as multiply_small() sets it.
+// Multiplies a product as its transpose: where A has contiguous columns, they fill vectors, and where B has, B need not
+// be copied. With `columns`, a generated kernel writes columns of C, if there is one. Otherwise, with `buffers`, C is
+// turned from a buffer, which pays for few columns or few rows, and needs factors one and zero and no batch. Returns
+// false if neither was done. `own`: as multiply_small() sets it.
 template <class T>
 [[gnu::cold, gnu::noinline]] bool multiply_turned(block_args<T> const& g, index_t b_col, bool columns,
                                                   bool buffers, int threads, block_function<T>& own) {
@@ -123,7 +123,7 @@ template <class T>
         height = divide_up(g.n, divide_up(g.n, room / width));            // its rows
     for (index_t i = 0; i < g.m; i += width)
         for (index_t j = 0; j < g.n; j += height) {
-            // multiply_small_pieces() changes what it is given.
+            // multiply_small_pieces() changes its argument.
             part.n = smaller(width, g.m - i), part.b = g.a + i * g.a_row, part.b_row = g.a_col;
             part.m = smaller(height, g.n - j), part.a = g.b + j * b_col, part.k = g.k;
             part.c = sums, part.c_row = width, part.e = nullptr, part.beta = T(0);
@@ -133,8 +133,8 @@ template <class T>
     return true;
 }
 
-// False: the product is left to the blocked loops. `dots`: it is done by dot products. `own`: a kernel that did all of
-// it and reads no side or stride; calls of such a product need not come here again.
+// Returns false if the product is left to the blocked loops. `dots`: dot products compute it. `own`: a kernel that
+// computed all of the product and reads no side or stride; calls of such a product can skip this function.
 template <class T>
 [[gnu::always_inline]] inline bool multiply_small(block_args<T>& g, index_t b_col, bool dots, int threads,
                                                   block_function<T>& own) {

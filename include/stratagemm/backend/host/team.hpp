@@ -1,15 +1,15 @@
 // The threads that share a product.
 //
-// host_each(team, count, f) calls f(thread, x) once for each part x < count. The caller takes parts from a counter, and so
-// do threads of a pool that come while there are parts. Nobody waits for a thread that has not begun: where other programs
-// keep the processors busy, a thread that comes late finds nothing to do. A caller that waits for the last parts of other
-// threads sleeps soon, so that these threads get its processor.
+// host_each(team, count, f) calls f(thread, x) once for each part x < count. The caller takes parts from a counter, and
+// so do threads of a pool that come while there are parts. Nobody waits for a thread that has not begun: where other
+// programs keep the processors busy, a thread that comes late finds nothing to do. A caller that waits for the last
+// parts of other threads sleeps soon, so that these threads get its processor.
 //
-// OpenMP says how many threads there are. Its own threads are used where the program keeps them busy, or binds them to
-// processors (host_pool::run_region). A child of fork() starts threads of its own.
+// OpenMP says how many threads there are. OpenMP's threads are used where the program keeps them busy, or binds them to
+// processors (host_pool::run_region). A child of fork() starts new threads.
 //
-// The pool takes the time, to learn whether threads come: that chooses the threads that do the parts, and never what the
-// parts compute, so that the bits of a result do not depend on it.
+// The pool measures time, to learn whether threads come. The times choose the threads that do the parts, and never
+// change what the parts compute: the bits of a result do not depend on time.
 #pragma once
 
 #include "../../core/config.hpp"
@@ -32,7 +32,7 @@
 
 STRATAGEMM_BEGIN
 
-// Whether this program may have a team of threads; without, what teams alone need is not compiled.
+// Whether this program may have a team of threads. Otherwise code for teams is not compiled.
 #ifdef _OPENMP
 inline constexpr bool host_has_teams = true;
 #else
@@ -48,7 +48,7 @@ inline int processors_of_quota(char const* line) {
     double const whole = quota / period;
     return whole >= 1e6 ? 0 : static_cast<int>(whole) + (whole > static_cast<int>(whole));
 }
-// The least that the groups above this process allow (cgroup v2); 0: any number.
+// The least quota of the groups above this process (cgroup v2); 0: any number.
 [[gnu::cold, gnu::noinline]] inline int processors_of_container() {
     char path[4096] = "/sys/fs/cgroup", line[4096];
     std::size_t const root = std::strlen(path);
@@ -72,8 +72,8 @@ inline int processors_of_quota(char const* line) {
     return least;
 }
 
-// The threads of a team that nobody gave a size: as OMP_NUM_THREADS says; otherwise no more than the container's quota
-// and the processors of this thread allow, as they were at its first product.
+// The threads of a team without a given size: the number in OMP_NUM_THREADS; otherwise no more than the container's
+// quota and the processors of this thread allow, as they were at its first product.
 [[gnu::noinline]] inline int offered_threads() {
     static bool const is_asked = std::getenv("OMP_NUM_THREADS");
     static thread_local int allowed = 0;
@@ -128,8 +128,8 @@ struct host_task {
 // The process that began with this code, or loaded it: a child of fork() is another.
 [[gnu::visibility("hidden")]] inline pid_t const host_process = getpid();
 
-// Members are read and written under the mutex, or are atomic. Hidden: each library that holds this one has threads of its
-// own, which end when it is unloaded.
+// Members are read and written under the mutex, or are atomic. Hidden: each library that holds this code has its own
+// threads, which end when the library is unloaded.
 #    pragma GCC visibility push(hidden)
 class host_pool {
 public:
@@ -142,7 +142,7 @@ public:
         static thread_local bool inside = false;
         return inside;
     }
-    // What a part throws ends the program: other threads are at work on the caller's stack.
+    // An exception in a part ends the program: other threads are at work on the caller's stack.
     [[gnu::cold, gnu::noinline]] void run(host_task& task) noexcept {
         if (!__atomic_load_n(&is_ready_, __ATOMIC_ACQUIRE)) prepare();
         long const begin = now();
@@ -156,7 +156,8 @@ public:
     }
 
 private:
-    // Nanoseconds: a thread that waits spins, then lets others run, then sleeps. `late`: a thread that comes later is not
+    // Nanoseconds: a thread that waits spins, then lets others run, then sleeps. `late`: a thread that comes after this
+    // time is late.
     // there in time.
     static constexpr long spins = 20000, yields = 1000000, late = 50000;
     // How many times in a row before the pool gives way to regions, or regions give way to the pool.
@@ -178,9 +179,9 @@ private:
     int missed_ = 0; // tasks in a row to which nobody came, or regions in a row with late threads
     long wasted_ = 0, retry_ = 0; // nanoseconds waited for these, and when regions are tried again
 
-    // By a parallel region of OpenMP, whose threads spin after regions of the program, so that those of the pool would wait
-    // for a processor. At its end a region waits for threads that come late: after some such, regions are left alone for
-    // fifty times as long as these have cost.
+    // Runs the task in a parallel region of OpenMP. OpenMP's threads spin after regions of the program, and those of
+    // the pool would wait for a processor. At its end a region waits for threads that come late: after some such
+    // regions, no region is used for fifty times as long as these have cost.
     void run_region(host_task& task, long begin) {
         long latest = 0;
 #    pragma omp parallel num_threads(task.team) reduction(max : latest)
@@ -248,7 +249,7 @@ private:
         }
         pthread_mutex_unlock(&mutex_);
     }
-    // These two are called under the mutex, and leave it meanwhile.
+    // These two functions are called under the mutex, and release it meanwhile.
     void join(host_task& task) {
         int const thread = task.joined++;
         __atomic_add_fetch(&task.inside, 1, __ATOMIC_RELAXED);
@@ -319,7 +320,8 @@ private:
             dlopen(runtime.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
         __atomic_store_n(&in_regions_, true, __ATOMIC_RELAXED);
     }
-    // Not under the mutex, which a fork() of another thread would leave locked in the child. Two threads may do it at once.
+    // The mutex is not held here: a fork() of another thread would leave it locked in the child. Two threads may do
+    // this at once.
     [[gnu::cold, gnu::noinline]] void prepare() {
         is_child_ = getpid() != host_process; // has neither the threads of the pool nor those of OpenMP
         if (!is_child_) {
@@ -350,7 +352,7 @@ private:
 
 #endif
 
-// The threads a request stands for: 0 means all, and one inside somebody else's parallel region.
+// The threads that a request stands for: 0 means all, and one inside another parallel region.
 inline int host_threads([[maybe_unused]] int requested) {
 #ifdef _OPENMP
     if (requested > 0) return requested;

@@ -5,17 +5,17 @@
 // A as they are; tiles of B have the elements that one product adds (two bfloat16, four int8) side by side.
 // Both are packed tile after tile.
 //
-// What decides the speed is where tiles come from: the unit eats 64 bytes a cycle, and the second-level cache gives
-// less (the loop alone runs at 0.8 to 0.9 of the unit's rate, 0.99 with half of the loads left out). So a panel of 32
-// columns of B, 16 steps deep, stays in the first level, while blocks of A stream past it from the second, loaded with
-// the hint that they will not be used again soon. The third level gives a good deal less: what comes from there is
-// asked for a panel or more before. Sums of unfinished blocks wait in the second level, as tiles, so the loops over a
-// macro-block of C have k outside. A finished block leaves through a buffer and is written row by row between the
-// steps of the next one.
+// The source of tiles decides the speed: the unit takes 64 bytes a cycle, and the second-level cache gives less (the
+// loop alone runs at 0.8 to 0.9 of the unit's rate, 0.99 with half of the loads left out). A panel of 32 columns of B,
+// 16 steps deep, therefore stays in the first level, while blocks of A stream past it from the second, loaded with the
+// hint that they will not be used again soon. The third level gives a good deal less: lines from there are fetched a
+// panel or more before their use. Sums of unfinished blocks wait in the second level, as tiles: the loops over a
+// macro-block of C have k outside. A finished block leaves through a buffer and is written row by row between the steps
+// of the next one.
 //
-// A few panels of B need each row of A so seldom that packing it does not pay: from 32 rows on, up to 96 columns of C
-// load tiles from where rows of A lie along k, and only what 64 bytes do not divide is packed. Where one block of rows
-// needs B, each thread packs a chunk of B just before it uses the chunk, and not all of B.
+// Few panels of B need each row of A so seldom that packing the row does not pay: from 32 rows on, up to 96 columns of
+// C load tiles from where rows of A lie along k, and only the rest that 64 bytes do not divide is packed. Where one
+// block of rows needs B, each thread packs a chunk of B just before the chunk is used, and not all of B.
 //
 // The unit reads subnormal bfloat16 numbers as zero and flushes subnormal sums; integers are exact.
 #pragma once
@@ -184,8 +184,9 @@ STRATAGEMM_TILES inline __attribute__((always_inline)) void multiply_last() {
                      "tdpbssd %tmm6, %tmm5, %tmm2\n\ttdpbssd %tmm7, %tmm5, %tmm3");
 }
 
-// What is needed next is brought to the second-level cache: with every block a piece of the next panel of B, and, over
-// the last panels, one of the next chunk of A, which is large and would not stay there for long. Null is nothing.
+// The next operands are fetched to the second-level cache: with every block a piece of the next panel of B, and, over
+// the last panels, one of the next chunk of A, which is large and would not stay there for long. Null: nothing is
+// fetched.
 class ahead {
 public:
     ahead() = default;
@@ -213,8 +214,8 @@ private:
     bool wide_ = false;
 };
 
-// to (four tiles) = from (likewise, or zero) + `steps` steps of A and B; meanwhile `before`, a block that is
-// finished, is written, and what comes next is fetched. `before` is read before `to` is written.
+// to (four tiles) = from (likewise, or zero) + `steps` steps of A and B. Meanwhile the finished block `before` is
+// written, and the next operands are fetched. `before` is read before `to` is written.
 template <class T, class Finished>
 STRATAGEMM_TILES inline void block(index_t steps, std::byte const* a, std::byte const* b,
                                    accumulator_t<T> const* from, accumulator_t<T>* to, Finished const& before,
@@ -329,8 +330,8 @@ STRATAGEMM_TILES inline void transpose_tile(std::byte* tile) {
     transpose_tile(tile, copy, 64);
 }
 
-// Steps [s0, s1) of 16 rows of v, as they are, to half of a block; rows that v does not have stay what they are, and
-// what they add is not of C.
+// Steps [s0, s1) of 16 rows of v, as they are, to half of a block. Rows that v does not have are not written; what they
+// add is not part of C.
 template <class T>
 STRATAGEMM_TILES inline void pack_rows(view<T const> const& v, index_t i, index_t s0, index_t s1,
                                        packed<T> const& to, index_t block, index_t half) {
@@ -504,8 +505,8 @@ struct tile_block {
     bool streams = false;
 };
 
-// Writes the sums of a block to C, if C is written through a function. Otherwise returns what is to be written between
-// the steps of the next block.
+// Writes the sums of a block to C, if C is written through a function. Otherwise returns the block that is to be
+// written between the steps of the next block.
 template <class T, class Packing>
 STRATAGEMM_TILES inline __attribute__((always_inline)) host_tiles::finished<accumulator_t<T>>
 finish_block(host_job<T, Packing> const& job, tile_scratch<T> const& scratch, accumulator_t<T> const* sum,
@@ -567,8 +568,8 @@ STRATAGEMM_TILES void multiply_rows_by_tiles(host_job<T, Packing> const& job, in
     before.write(before.first, before.rows);
 }
 
-// Rows [i0, i1) and columns [j0, j1) of a job, by one thread. `packed_b` is B from column jb on; without data its
-// chunks are packed here.
+// Rows [i0, i1) and columns [j0, j1) of a job, by one thread. `packed_b` is B from column jb on. If it has no data,
+// this function packs the chunks of B.
 template <class T, class Packing>
 STRATAGEMM_TILES void
 multiply_tiles_region(host_job<T, Packing> const& job, index_t i0, index_t i1, index_t j0, index_t j1,
@@ -581,7 +582,7 @@ multiply_tiles_region(host_job<T, Packing> const& job, index_t i0, index_t i1, i
     bool const by_chunks = !packed_b.data;
     index_t const steps = packed_b.steps, rows = sizes::packed_rows(i1 - i0, job.a.cols);
     constexpr index_t block = tile_scratch<T>::block;
-    // A C that no cache will keep is written past them, if it is only written.
+    // If no cache will keep C, and C is only written, C is written past the caches.
     bool const streams = !job.write && job.beta == acc(0) &&
                          job.rows() * job.cols() * 4 > second_level_cache() && job.c_row % 16 == 0 &&
                          reinterpret_cast<std::uintptr_t>(job.c + j0) % 64 == 0;
@@ -632,9 +633,9 @@ multiply_tiles_region(host_job<T, Packing> const& job, index_t i0, index_t i1, i
     if (streams) asm volatile("sfence" : : : "memory");
 }
 
-// Whether each chunk of B is packed by the thread that uses it, just before: if there is one block of rows, so that no
-// other needs the chunk, and A is not read where it is, for which all of B is packed. All of a large B, packed, would
-// have to come from memory again.
+// Whether the thread that uses a chunk of B packs it, just before. This is so if there is one block of rows, so that no
+// other block needs the chunk, and A is packed: if A is read where it is, all of B is packed. All of a large B, packed,
+// would have to come from memory again.
 template <class T>
 bool packs_by_chunks(index_t m, index_t n, index_t k, int team) {
     using sizes = tile_sizes<T>;
@@ -674,7 +675,7 @@ void multiply_tiles(host_job<T, Packing> const& job, int team, host_arena& arena
     }
 }
 
-// Whether the transpose is less work. Rows of A along k and rows of B across k become tiles as they lie; of other
+// Whether the transpose is less work. Rows of A along k and rows of B across k become tiles as they lie. For other
 // operands, words are exchanged in each tile, as sums are in a C that is written as the transpose.
 inline bool are_tiles_turned(index_t m, index_t n, index_t k, bool a_along_k, bool b_along_k) {
     index_t const as_it_is = (a_along_k ? 0 : m) + (b_along_k ? n : 0),

@@ -1,8 +1,8 @@
-// sg::tune(cpu): measures how fast the tile unit of AMX is beside vectors on this machine, and keeps that in the
-// cache, for what estimate() says and what layers choose by it (host/rates.hpp).
+// sg::tune(cpu): measures how fast the tile unit of AMX is beside vectors on this machine, and keeps that rate in the
+// cache, for estimate() and for layers that choose by estimates (host/rates.hpp).
 //
-// Nothing else measures. Clocks change, and the unit of a virtual machine is shared: the longer it takes, the more of
-// that it sees, and it keeps what the slowest tenth of its rounds had.
+// No other function measures. Clocks change, and the unit of a virtual machine is shared: a longer measurement sees
+// more of these changes. The rate that is kept is that of the slowest tenth of the rounds.
 #pragma once
 
 #include "../../core/matrix.hpp"
@@ -23,7 +23,7 @@ struct host_tuned {
     int measured = 0; // rounds
 };
 
-// Rounds are begun for so many seconds; there is at least one.
+// Rounds begin for `seconds` seconds; there is at least one round.
 inline result<host_tuned> tune(host const& cpu, double seconds = 60) {
     using clock = std::chrono::steady_clock;
     if (status s = isa_status(); !s) return s;
@@ -45,7 +45,8 @@ inline result<host_tuned> tune(host const& cpu, double seconds = 60) {
             for (int i = 0; i < times && failed; ++i) failed = run(cpu, p);
             return std::chrono::duration<double>(clock::now() - start).count() / times;
         };
-        // Both take about as long: a unit that is slowed down when it works for long is seen at that speed.
+        // Both parts of a round take about as long: a unit that slows down when it works for long is measured at that
+        // speed.
         constexpr double ratio = host_rates::int8 / host_rates::vectors;
         auto const round = [&] {
             double const vectors = time_of(product(x, x, y), 1),

@@ -1,5 +1,6 @@
-// What is to be done when the shared library that holds this code is unloaded: its memory and threads would stay, and the
-// threads would run code that is gone. A program ends without it, since other threads may be at work until its end.
+// Functions that run when the shared library that holds this code is unloaded. Otherwise its memory and threads would
+// stay, and the threads would run code that is gone. A program ends without these functions, since other threads may be
+// at work until its end.
 #pragma once
 
 #include "../../core/config.hpp"
@@ -30,8 +31,8 @@ struct [[gnu::visibility("hidden")]] unload_hook {
         int count = 0;
         if (exits && sem_getvalue(exits, &count) == 0 && count == 0) undo();
     }
-    // What is registered later, runs earlier: after the constructor, whose end registers the destructor. The function is of
-    // the C library, which stays.
+    // A function that is registered later runs earlier. arm() comes after the constructor, whose end registers the
+    // destructor. The posting function belongs to the C library, which stays.
     bool arm() const {
         auto const post = reinterpret_cast<void (*)()>(sem_post);
         return exits && __cxa_atexit(reinterpret_cast<void (*)(void*)>(post), exits, nullptr) == 0;

@@ -25,8 +25,8 @@ template <class TA, class Packing>
 }
 
 // A few rows times a piece of a matrix that comes from memory: eight rows of B at a time are read as they lie, while
-// the sums stay in the first-level cache. A generated kernel goes on with these; one row whose B is not in pages
-// (are_few_rows), and columns that have none yet, are left to a compiled one.
+// the sums stay in the first-level cache. A generated kernel continues these sums. A compiled kernel multiplies one row
+// whose B is not in pages (are_few_rows), and columns that have no generated kernel yet.
 template <class Table, class T>
 [[gnu::cold, gnu::noinline]] void multiply_rows(Table const& table, block_args<T> const& g) {
     constexpr index_t room = 32768 / sizeof(T);
@@ -67,8 +67,8 @@ void multiply_vector_part(host_job<TA, Packing> const& job, bool dots, host_regi
     index_t const step = dots ? job.a.cols : pieces_of<T>(job.a.cols).length;
     index_t const height = job.write ? sizes::staged : r.i1 - r.i0,
                   width = job.write ? sizes::n() : r.j1 - r.j0;
-    // Rows of a B that comes from memory are fetched ahead. Where the third-level cache is near, AVX-512 reads one of 12
-    // to 16 MiB for one row of A up to 13% faster without.
+    // Rows of a B that comes from memory are fetched ahead. Where the third-level cache is near, AVX-512 reads a B of
+    // 12 to 16 MiB for one row of A up to 13% faster without fetching ahead.
     index_t const b_bytes = job.a.cols * job.b.cols * index_t{sizeof(T)}, far = fetched_from(table.masked),
                   near = job.a.rows == 1 && table.masked ? larger_of(far, 16 << 20) : far;
     if (!dots && b_bytes > near) g.ahead = job.b.data;

@@ -28,8 +28,8 @@ STRATAGEMM_OP void multiply_add(vec<accumulated<T>>& c, vec<T> a, vec<T> b) {
         c += products;
     }
 }
-// One element of A times one vector of B: with AVX-512 the broadcast is part of the instruction. Times two, below, it
-// is shared.
+// One element of A times one vector of B: with AVX-512 the broadcast is part of the instruction. The product with two
+// vectors, below, shares the broadcast.
 template <class T>
 STRATAGEMM_OP void multiply_add_row(vec<accumulated<T>>& c, T const* a, vec<T> b) {
     if constexpr (masked && std::is_same_v<T, double>)
@@ -59,7 +59,7 @@ STRATAGEMM_OP void step_row(vec<accumulated<T>> (&c)[NV], T const* a, vec<T> con
         multiply_add<T>(c[1], x, b[1]);
     }
 }
-// c = alpha sum + beta e, written as one statement: most of what a tile compiles to is its way out.
+// c = alpha sum + beta e, written as one statement: this end is most of the code of a tile.
 template <class T>
 STRATAGEMM_OP void finish(T* c, vec<T> sum, vec<T> alpha, vec<T> beta, T const* e) {
     auto& to = *reinterpret_cast<loose<T>*>(c);
@@ -76,7 +76,7 @@ STRATAGEMM_OP void finish(T* c, vec<T> sum, vec<T> alpha, vec<T> beta, T const* 
     else
         store<T>(c, modular_sum<T>(alpha, sum, beta, load<T>(e)));
 }
-// Its elements in pairs exchanged.
+// The vector with the elements of each pair exchanged.
 template <class T>
 STRATAGEMM_OP vec<T> exchange_pairs(vec<T> v) {
     vec<T> x;

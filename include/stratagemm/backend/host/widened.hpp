@@ -1,9 +1,10 @@
-// Products of two element types: what is narrower than float is widened while it is packed, and exactly, so that memory
-// gives no more than its own bytes.
+// Products of two element types: elements narrower than float are widened while they are packed, and exactly, so that
+// memory gives no more than their own bytes.
 //
 // The job is one of floats, with the kernels and the order of summation of such a product. Generated kernels widen a
-// matrix that few rows need in registers, where it lies (block_args::narrow). Where there is no such kernel, compiled ones
-// do so for rows of the matrix, and lines of dot products are widened some at a time, into the first-level cache.
+// matrix that few rows need in registers, where the matrix lies (block_args::narrow). Where there is no such kernel,
+// compiled kernels do so for rows of the matrix, and lines of dot products are widened some at a time, into the
+// first-level cache.
 #pragma once
 
 #include "vector.hpp"
@@ -12,18 +13,19 @@ STRATAGEMM_BEGIN
 
 using widened_job = host_job<float, real_packing<float, float>>;
 
-// What a job with few rows needs of B beside what packs it.
+// The functions for a B in a job with few rows, beside those that pack B.
 struct widened_b {
     host_sum<float> turned; // packs columns
-    // C = alpha A B + beta E, compiled, for elements of B as they are: of a B whose rows are contiguous, and dot products
-    // of one that is widened and whose columns are. Null where the machine has no such kernel.
+    // C = alpha A B + beta E, compiled, for elements of B as they are stored. `rows` takes a B whose rows are
+    // contiguous; `dots` computes dot products with a B that is widened and whose columns are contiguous. Null where
+    // the machine has no such kernel.
     block_function<float> rows, dots;
 };
 
-// What packs an operand that is widened, for a job that has no data of it.
+// The functions that pack an operand that is widened. The job has no data of this operand.
 template <class From>
 struct widened_packing {
-    // `x` has to outlive it. Nothing for floats, which are read where they lie.
+    // `x` has to outlive the result. Floats get an empty result: they are read where they lie.
     static host_sum<float> of(view<From const> const& x) {
         if constexpr (std::is_same_v<From, float>)
             return {};
@@ -48,7 +50,7 @@ struct widened_packing {
         else
             return {nullptr, x.rows, x.cols, x.row_stride, x.col_stride};
     }
-    // The operand itself if it has floats, or a copy that lies as it does.
+    // The operand itself if it has floats, or a copy with the same layout.
     static view<float const> copy(view<From const> const& x, host_arena& memory) {
         if constexpr (std::is_same_v<From, float>) {
             return x;
@@ -90,7 +92,7 @@ struct widened_room {
           total(memory.take<float>(total_size)) {}
 };
 
-// Products of so few elements are those of floats, of copies.
+// Products of so few elements are computed as products of floats, from copies.
 inline bool is_widened_before(index_t m, index_t n, index_t k) { return (m + n) * k <= 8192; }
 inline std::size_t widened_bytes(index_t m, index_t n, index_t k, int team) {
     auto const room = [&](index_t count) {
@@ -118,13 +120,14 @@ void end_part(Job const& job, widened_room const& room, host_region const& r) {
         job.write(job.problem, job.swapped, room.total, r.j1 - r.j0, r.i0, r.j0, r.i1 - r.i0, r.j1 - r.j0);
 }
 
-// Where kernels find the elements of B from (p, j) on, which they may have to widen.
+// Where kernels find the elements of B from (p, j) on. Kernels may have to widen these.
 template <class Job>
 float const* b_at(Job const& job, index_t p, index_t j) {
     return job.b_sum.terms ? job.b_sum.at(p * job.b.row_stride + j * job.b.col_stride) : &job.b(p, j);
 }
 
-// Sums of the terms [p, p + g.k) by generated kernels, some rows of B at a time. False: there is none yet.
+// Sums of the terms [p, p + g.k) by generated kernels, some rows of B at a time. Returns false if there is no kernel
+// yet.
 template <class Job>
 bool sum_rows(Job const& job, block_args<float> const& g, index_t p, index_t j, float* sums) {
     if (g.m == 1) return false; // whose compiled kernel is no slower
@@ -140,8 +143,8 @@ bool sum_rows(Job const& job, block_args<float> const& g, index_t p, index_t j, 
     return true;
 }
 
-// Few rows times columns [r.j0, r.j1) of a B whose rows are contiguous, and read once, in their order: as multiply_rows()
-// for floats (vector.hpp).
+// Few rows times columns [r.j0, r.j1) of a B whose rows are contiguous. B is read once, in the order of its rows, as
+// multiply_rows() reads a B of floats (vector.hpp).
 template <class Job>
 [[gnu::cold, gnu::noinline]] void multiply_widened_rows(Job const& job, widened_b const& b, host_region r,
                                                         widened_room const& room) {
@@ -178,7 +181,7 @@ struct widened_lines {
     host_sum<float> const& sum;
     view<float const> all; // without data where these are widened
 
-    // Whether kernels cannot read them where they are, in floats.
+    // Whether kernels cannot read the lines where they are, in floats.
     bool are_packed() const { return sum.terms || all.col_stride != 1; }
     bool are_widened_in_place() const { return sum.narrow && all.col_stride == 1; }
     void pack(index_t i, index_t p, index_t lines, index_t depth, float* to) const {
@@ -207,7 +210,7 @@ struct widened_dots {
                                 job.depth())
                      .length) {}
     bool fits() const { return !few.are_packed() || count * length <= widened_room::few_size; }
-    // Lines of the short side, or of the other, and how far these, and their elements, are apart.
+    // Sets the lines of the short side, or of the other, and how far lines and their elements are apart.
     void put(block_args<float>& g, bool of_few, float const* from, index_t apart, index_t step = 1) const {
         if (of_few == few_a)
             g.a = from, g.a_row = apart, g.a_col = step;
@@ -216,8 +219,8 @@ struct widened_dots {
     }
 };
 
-// Dot products of lines that are widened in registers. False: there is no kernel yet. A compiled one widens B for each
-// row of A, which takes as long as to multiply it.
+// Dot products of lines that are widened in registers. Returns false if there is no kernel yet. A compiled kernel
+// widens B for each row of A, which takes as long as multiplying it.
 [[gnu::cold, gnu::noinline]] inline bool sum_dots(widened_dots const& of, widened_b const& b,
                                                   block_args<float> g) {
     g.narrow = (of.few_a ? 1 : 4) * of.many.sum.narrow;
@@ -229,7 +232,7 @@ struct widened_dots {
     return true;
 }
 
-// Dot products of floats: lines that are widened are so some at a time, into the first-level cache.
+// Dot products of floats: lines that need widening are widened some at a time, into the first-level cache.
 [[gnu::cold, gnu::noinline]] inline void multiply_lines(widened_dots const& of, block_args<float> const& g,
                                                         index_t from, index_t p, float* room) {
     bool const packs = of.many.sum.terms;
@@ -245,7 +248,7 @@ struct widened_dots {
     }
 }
 
-// Dot products, of a piece of k after the other.
+// Dot products, one piece of k after the other.
 template <class Job>
 [[gnu::cold, gnu::noinline]] void multiply_widened_dots(Job const& job, widened_b const& b, host_region r,
                                                         widened_room const& room) {
@@ -271,7 +274,7 @@ template <class Job>
     }
 }
 
-// How such a job is done. Of few rows an operand that is packed whole would be written to memory and read again.
+// How such a job is done. If few rows need an operand, packing it whole would write it to memory and read it again.
 template <class Job>
 host_way way_of_widened(Job const& job, widened_b const& b, int team) {
     index_t const m = job.rows(), depth = job.depth();
