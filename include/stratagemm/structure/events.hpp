@@ -125,7 +125,7 @@ auto events(X const& x) {
     if constexpr (is_mark) return event_matrix<T, typename decltype(v)::space, Mark>(v);
 }
 
-// What is kept of events(x) on the left: its list, which is also a csr_matrix.
+// The list of events(x) that is kept for products with x on the left. The list is also a csr_matrix.
 template <policy P, operand X>
 requires std::is_same_v<typename decltype(as_view(std::declval<X const&>()))::space, typename P::space>
 auto compact(P const& policy, X const& x) { return keep_left(policy, events(x)); }

@@ -94,7 +94,7 @@ sampled_matrix<T, Index, Space> sampled(owned<csr<T, Index, Space>, P>& c) {
     auto const x = c.view();
     return {x.rows, x.cols, x.row_begins, x.columns, Space::writable(x.values), x.nonzeros};
 }
-// Values of one's own, at the places of a csr.
+// Values that the caller owns, at the places of a csr.
 template <class T, class Index, class Space>
 sampled_matrix<T, Index, Space> sampled(csr<T, Index, Space> const& pattern,
                                         typename Space::template handle<T> values) {

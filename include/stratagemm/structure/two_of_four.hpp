@@ -5,7 +5,7 @@
 //   auto x = sg::to_two_of_four(gpu, dense);                   refuses a third element that is not zero
 //   auto y = sg::prune_to_two_of_four(gpu, dense);             keeps the two largest of each four
 //
-// k is a multiple of 4. Elements 2 g and 2 g + 1 of row i of `values`, m x k/2, are those of the columns 4 g to 4 g +
+// k is a multiple of 4. Elements 2 g and 2 g + 1 of row i of `values`, m x k/2, belong to the columns from 4 g to 4 g +
 // 3. Four bits of `positions` say where they are: the two lower ones for the first element, the two upper ones for the
 // second, which is further right. two_of_four_place() gives the place of these four bits. Both elements are multiplied,
 // also if they are zero; the other two columns are not.
@@ -40,7 +40,7 @@ struct four_bits {
     index_t word;
     int shift;
 };
-// Where the positions of row i, columns 4 group to 4 group + 3, are in a matrix of so many columns.
+// The place of the positions of row i, columns 4 group to 4 group + 3, in a matrix of `cols` columns.
 constexpr four_bits two_of_four_place(index_t cols, index_t i, index_t group) {
     index_t const block = i / 64 * ((cols + 63) / 64) + group / 16;
     return {block * 128 + i % 64 / 16 * 32 + i % 8 * 4 + group % 16 / 4,

@@ -11,7 +11,7 @@
 
 STRATAGEMM_BEGIN
 
-// What is asked of the driver. cuda.h renames some of these to their newer versions, here as in calls.
+// The functions of the driver. cuda.h renames some of these to their newer versions, here as in calls.
 #define STRATAGEMM_CUDA_ENTRIES(X)                                                                           \
     X(cuInit)                                                                                                \
     X(cuDriverGetVersion)                                                                                    \
@@ -96,7 +96,7 @@ public:
 };
 #undef STRATAGEMM_CUDA_ENTRIES
 
-// The code by name, what was asked for, and what to do about it.
+// The error by name, the call that failed, and a remedy.
 [[gnu::cold, gnu::noinline]] inline error cuda_error(CUresult code, std::string const& what) {
     bool const memory = code == CUDA_ERROR_OUT_OF_MEMORY;
     std::string text = what + ": " + cuda_driver::get().name_of(code);

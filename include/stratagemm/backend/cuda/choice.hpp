@@ -1,4 +1,4 @@
-// Which kernel a product gets, from its shape, the device and the tiles that there are.
+// The choice of a product's kernel, by its shape, the device and the built-in tiles.
 #pragma once
 
 #include "../../device/order.hpp"
@@ -267,7 +267,7 @@ inline cuda_parts_of_k parts_along_m(char type, std::size_t element, cuda_sides 
     std::ptrdiff_t const resident = element == 2 && s.n == 1 && d.capability >= 80 ? 3 : 2;
     // Two blocks may read the same sector of a line.
     double const wide = real(t.m) * static_cast<double>(element), twice = shifted ? (wide + 32) / wide : 1;
-    // Columns that the tensor cores do not multiply take time of their own.
+    // Columns that the tensor cores do not multiply take additional time.
     double const multiplying = on_tensor_cores || s.n == 1 ? 0 : 700 * real(s.n);
     double const bytes = real(s.m) * real(s.k * s.count) * static_cast<double>(element),
                  filling = bytes / d.bytes_per_cycle / real(units) * twice;

@@ -209,7 +209,7 @@ inline int threads_of(cuda_tile const& t) {
     }
 }
 
-// Blocks of a multiprocessor that have registers for so many sums of each thread (RESIDENT in kernels/simt.cu.hpp).
+// Blocks of a multiprocessor that have registers for `sums` sums of each thread (RESIDENT in kernels/simt.cu.hpp).
 inline int blocks_with_sums(cuda_tile const& t, int sums) {
     int const blocks = (sums > 64 ? 256 : sums > 32 ? 384 : 512) / threads_of(t);
     return blocks > 0 ? blocks : 1;
@@ -401,7 +401,7 @@ inline cuda_tile tile_for_small(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff
                 static_cast<short>(k),
                 static_cast<short>((m - 1) / threads + 1),
                 static_cast<short>(width)};
-    // With the gaps that there are in shared memory, of which a block has 48 KB.
+    // The bytes include gaps in shared memory, of which a block has 48 KB.
     std::size_t const bytes = static_cast<std::size_t>((m + n) * k) * element * 9 / 8 + 32;
     auto const fits = [&](std::size_t products, std::size_t kilobytes) {
         return products * bytes <= kilobytes * 1024;
@@ -490,7 +490,8 @@ inline std::size_t shared_bytes_of(cuda_tile const& t, std::size_t element, cuda
     return bytes - 1024 + gaps * 4 * element;
 }
 
-// Blocks of so many bytes that a multiprocessor has shared memory for, if one may have `most`. Each takes 1 KiB more.
+// How many blocks of `bytes` bytes a multiprocessor has shared memory for, if one block may have `most`. Each block
+// takes 1 KiB more.
 constexpr int blocks_beside(std::size_t most, std::size_t bytes) {
     return static_cast<int>((most + 1024) / ((bytes + 127) / 128 * 128 + 1024));
 }

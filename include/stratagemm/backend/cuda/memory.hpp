@@ -8,7 +8,7 @@
 
 STRATAGEMM_BEGIN
 
-// A type of its own, so that a pointer to the host is not taken for one.
+// A separate type, so that a pointer to the host is not taken for a pointer to a device.
 template <class T>
 struct cuda_pointer {
     T* address = nullptr;

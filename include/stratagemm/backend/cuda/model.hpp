@@ -377,12 +377,12 @@ private:
 
     // ---- rounds -------------------------------------------------------------------------------------------
 
-    // Fewer blocks than a multiprocessor has room for do not keep it busy: each warp waits for what it has read, the
-    // longer the fewer sums it has to go on with meanwhile.
+    // Fewer blocks than a multiprocessor has room for do not keep it busy. Each warp waits for its operands; the fewer
+    // sums the warp can work on meanwhile, the longer it waits.
     double slowed_alone(double beside) const {
         // Four warps keep all tensor cores busy with doubles.
         if (is(cuda_engine::fp64)) return warps_of_tile() < 4 ? 1.1 : 1;
-        // A block of mma that could have others beside it waits for what it copies. Words have costs of their own.
+        // A block of mma that could have others beside it waits for its copies. Words have separate costs.
         bool const copies = is(cuda_engine::mma) && t_.stages > 1 && !by_words() && !shifts();
         if (copies && element_ == 2) return beside < 2 ? 1.5 : 1;
         if (!is(cuda_engine::simt)) return 1;
@@ -400,8 +400,8 @@ private:
         int const sums = t_.micro_m * t_.micro_n;
         double by_layout = 1;
         if (gathers()) {
-            // What is turned on the way lies better than lines along k. Where both operands are turned, threads with
-            // many sums wait for shared memory.
+            // An operand that is turned on the way lies better than lines along k. Where both operands are turned,
+            // threads with many sums wait for shared memory.
             bool const both_turned = lying_.a_along_k && lying_.b_along_k;
             by_layout = !turns_on_the_way(t_) ? 1
                         : sums <= 32          ? 1.07

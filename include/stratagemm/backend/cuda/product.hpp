@@ -687,7 +687,7 @@ private:
         }
         if (!choice.invariant) told.flags |= first_steps(on_c, form);
         if (tile.engine == cuda_engine::fp64 && gains_by_lines(x.c))
-            told.flags |= 512; // as prelude.cu.hpp names it
+            told.flags |= 512; // named in prelude.cu.hpp
         cuda_grid grid;
         grid.threads = static_cast<unsigned>(threads_of(tile, form)), grid.cluster = cluster;
         int resident = compiled.resident;
@@ -715,7 +715,7 @@ private:
             p_.c.col_stride == 1 && c.length % c.unit == 0 && c.can_be_fetched()) {
             index_t const rows = is_turned(tile, form, sizeof(In)) ? 32 : 16;
             if (status s = cuda_map_of(session_, c_map, c, wide, rows, true); !s) return s;
-            told.flags |= 32; // as prelude.cu.hpp names it
+            told.flags |= 32; // named in prelude.cu.hpp
         }
         return with_targets(form, told, [&](auto const& arguments) {
             return session_.launch(stream_, compiled, grid, a_map, b_map, c_map, arguments, epilogue.bytes());

@@ -199,7 +199,7 @@ private:
         if (p.turned) turn(p.n, p.m, p.size);
     }
 
-    // Tiles of generated kernels for so many rows and columns each, whose B may lie in strips.
+    // Tiles of generated kernels with `rows` rows and `columns` columns each, whose B may lie in strips.
     void count_generated(host_part const& p, index_t rows, index_t cols, bool strips, bool turned = false) {
         index_t const m = smaller(p.m, rows), n = smaller(p.n, cols), k = smaller(p.k, 1 << 20);
         generated_tiling::work const work =

@@ -60,7 +60,7 @@ struct alignas(128) repeated_product {
 // kernels.
 struct [[gnu::visibility("hidden")]] generated_kernels {
     static constexpr unsigned places = 4096, tries = 8;
-    struct entry { // at the begin of pages of its own, which hold the code, too
+    struct entry { // at the begin of the pages that hold the code, too
         generated_shape shape;
         void (*code)();         // null: it has none
         std::size_t bytes;      // of the pages

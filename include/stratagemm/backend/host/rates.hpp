@@ -1,12 +1,12 @@
 // The rates that estimate() of the host counts with where the tile unit of AMX multiplies: constants, and a stored
 // measurement, which only tune() (host/tuning.hpp) writes. No product measures anything.
 //
-// The constants are what one thread was seen to reach in a fast clock. Tiles do not always reach it: there are
+// The constants are the rates that one thread reached in a fast clock. Tiles do not always reach this rate: there are
 // processors and virtual machines where, for seconds to minutes at a time, the tile unit runs at a quarter of its rate
-// and vectors at three quarters of theirs. Against vectors the unit is then at a third of its rate here, and that third
-// is what the unit counts for until it is measured: a layer that leaves the vectors for the tiles by such an estimate
-// gains in either clock. By these rates products of int8 pay at no size for doubles as accurate as doubles (16 or 17 of
-// them) and floats as accurate as floats (9), and from about 2048 for doubles as accurate as floats.
+// and vectors at three quarters of theirs. Against vectors the unit is then at a third of its rate here. Until the unit
+// is measured, it counts with that third: a layer that leaves the vectors for the tiles by such an estimate gains in
+// either clock. By these rates products of int8 pay at no size for doubles as accurate as doubles (16 or 17 of them)
+// and floats as accurate as floats (9), and from about 2048 for doubles as accurate as floats.
 #pragma once
 
 #include "../../device/program_entry.hpp"

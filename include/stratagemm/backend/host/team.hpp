@@ -158,7 +158,6 @@ public:
 private:
     // Nanoseconds: a thread that waits spins, then lets others run, then sleeps. `late`: a thread that comes after this
     // time is late.
-    // there in time.
     static constexpr long spins = 20000, yields = 1000000, late = 50000;
     // How many times in a row before the pool gives way to regions, or regions give way to the pool.
     static constexpr int often = 3;

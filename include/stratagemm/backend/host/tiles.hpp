@@ -39,7 +39,7 @@ struct tile_sizes {
     static constexpr index_t tile = 1024, pair = 2 * tile; // bytes
 
     static index_t steps(index_t k) { return divide_up(k, step); }
-    // Rows of A and columns of B that are packed at a time: all of k, and at most so many bytes.
+    // Rows of A and columns of B that are packed at a time: all of k, within a limit of bytes.
     static index_t packed_rows(index_t m, index_t k) {
         return smaller(divide_up(m, side) * side, clamp(index_t{8} << 20, k, rows));
     }

@@ -91,7 +91,7 @@ status check_range_of(char const* format, char const* name, Index const* numbers
         }
     return {};
 }
-// Whether numbers of type Index can count so many.
+// Whether numbers of type Index can count `n` elements.
 template <class Index>
 constexpr bool can_count(index_t n) {
     return sizeof(Index) >= sizeof(index_t) || n <= static_cast<index_t>(std::numeric_limits<Index>::max());

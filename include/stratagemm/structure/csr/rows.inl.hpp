@@ -303,7 +303,7 @@ STRATAGEMM_OP void sparse_times_column(sparse_rows<T, Index, Ones> const& g, ind
                 continue;
             }
         T x = 0;
-        if (length < 8) { // a loop of its own: a compiler unrolls what is known to be short
+        if (length < 8) { // a separate loop: compilers unroll loops that are known to be short
             fetched = fetch_ahead(g, fetched, end);
             for (; at < end; ++at) add_element<Ones>(x, values, at, b[columns[at] * b_row]);
         } else if (!even && length < longest) {

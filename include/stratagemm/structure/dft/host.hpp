@@ -12,7 +12,7 @@
 
 STRATAGEMM_BEGIN
 
-// A product whose A is a transform and whose B and C are views, with what all its elements share.
+// A product whose A is a transform and whose B and C are views, with the data that all its elements share.
 template <class Q>
 class dft_job {
 public:

@@ -45,7 +45,7 @@ protected:
         return bytes_ / c_size_ / (down_of(rows) == 3 ? 4 : down_of(rows));
     }
 
-    // Vectors of 64 bytes along k, each of which has a sum of its own.
+    // Vectors of 64 bytes along k, each of which has a separate sum.
     index_t halves() const { return 64 / bytes_; }
     index_t most_rows() const { return bytes_ == 64 ? 8 : 3; }
     int most_sums() const { return bytes_ == 64 ? 20 : 6; }
@@ -160,7 +160,7 @@ private:
                     write_sums(r, smaller(down, rows - r), s, smaller(across, columns - s), columns);
         }
     }
-    // A vector of k, which sums of its own are for: of a first half or a second one.
+    // A vector of k, with the sums of a first half or of a second one.
     [[gnu::cold, gnu::noinline]] void write_step(int rows, int columns, gpr a, gpr b, index_t p,
                                                  bool masked) {
         int const half = static_cast<int>(p % halves()), first = half * rows * columns;

@@ -131,7 +131,7 @@ private:
     index_t stores(index_t rows, index_t width) const {
         return turned_ ? divide_up(rows, 16 / size_) * width * lanes_ : rows * width;
     }
-    // The shortest that holds so many elements, or the longest.
+    // The shortest vector that holds `elements` elements, or the longest vector.
     [[gnu::cold, gnu::noinline]] assembler::vectors vector_of(index_t elements) const {
         return {size_ == 8, elements * size_ <= 16 ? 0 : elements * size_ <= 32 || !avx512_ ? 1 : 2};
     }
