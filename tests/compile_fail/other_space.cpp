@@ -1,4 +1,4 @@
-// expect: the operands are not in the memory space of this policy; use a policy of their memory, or copy them
+// expect: the operands are not in the memory space of this policy: use a policy of their memory, copy them to the policy
 #include <stratagemm/stratagemm.hpp>
 
 namespace sg = stratagemm;

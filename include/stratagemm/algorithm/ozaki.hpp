@@ -379,7 +379,7 @@ private:
         real_shape const r(s);
         int const threads = threads_for(s, leaf());
         if constexpr (tiled)
-            if (plan.scheme == choice::moduli && on_host().takes(r.k))
+            if (plan.scheme == choice::by_moduli && on_host().takes(r.k))
                 return (on_host().seconds(r.m, r.n, r.k, plan.count) +
                         (looked ? 0 : on_host().seconds_to_look(r.m, r.n, r.k))) /
                        threads;
@@ -410,9 +410,9 @@ private:
 
     choice explicit_plan() const {
         if (options_.slices > 0)
-            return {choice::slices, options_.slices, products_of_slices(options_.slices), 0,
+            return {choice::by_slices, options_.slices, products_of_slices(options_.slices), 0,
                     "set by the options"};
-        return {choice::moduli, options_.moduli, options_.moduli + probes(options_.moduli), 0,
+        return {choice::by_moduli, options_.moduli, options_.moduli + probes(options_.moduli), 0,
                 "set by the options"};
     }
     // What may do for the accuracy, with the best of data; on a tile unit with random data, which need two moduli
@@ -422,7 +422,7 @@ private:
         int count = least_chosen_moduli;
         while (count < most_moduli && ozaki_parts::room(count) * wanted<T>() < 0.25) ++count;
         if (tiled) count = count + 2 < most_moduli ? count + 2 : most_moduli;
-        return {choice::moduli, count, count + 1, 0, ""};
+        return {choice::by_moduli, count, count + 1, 0, ""};
     }
 
     // ---- one product -------------------------------------------------------------------------------------
@@ -439,7 +439,7 @@ private:
             typename arena::scope const scope(memory);
             work_on<P> work(*this, p, memory, kept_a, kept_b);
             plan = work.plan();
-            if (plan.scheme != choice::native || !work.good()) return work.run(plan);
+            if (plan.scheme != choice::natively || !work.good()) return work.run(plan);
         }
         tell(plan, p.shape(), false);
         return base_(p, memory);

@@ -112,7 +112,7 @@ private:
         if (!memory) return memory.take_status();
         work one(policy, {p.a}, {p.b}, p.shape(), *memory);
         auto const plan = one.plan();
-        if (one.good() && plan.scheme == ozaki_parts::choice::native) {
+        if (one.good() && plan.scheme == ozaki_parts::choice::natively) {
             to.native = plan.reason;
             return {};
         }
@@ -208,7 +208,7 @@ public:
         char const* const native = native_of(p.shape());
         for (index_t i = 0; i < p.count; ++i) {
             auto const q = plain_of(p.at(i));
-            if (native) base_.tell({ozaki_parts::choice::native, 0, 0, 0, native}, q.shape(), true);
+            if (native) base_.tell({ozaki_parts::choice::natively, 0, 0, 0, native}, q.shape(), true);
             status s = native ? base_.base_(q, memory) : multiply(q, p, memory);
             if (!s) return s;
         }

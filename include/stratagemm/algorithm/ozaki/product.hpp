@@ -14,7 +14,7 @@ namespace ozaki_parts {
 
 // How a product is done. `looked`: by what the data are.
 struct choice {
-    enum scheme_type { native, slices, moduli } scheme = native;
+    enum scheme_type { natively, by_slices, by_moduli } scheme = natively;
     int count = 0;    // slices or moduli
     int products = 0; // of int8 matrices, m n k multiply-adds each; one for scaling included
     int spread = 0;   // bits by which the data need more than `accuracy`; not known for explicit counts
@@ -84,7 +84,7 @@ public:
         if (probes && !Policy::on_device) leading = take_planes(1);
         surveyed_ = survey(leading, options.moduli > 0 && !probes);
         if (!surveyed_) find(peak), find(exponent);
-        if (char const* const reason = not_for_integers()) return {choice::native, 0, 0, 0, reason};
+        if (char const* const reason = not_for_integers()) return {choice::natively, 0, 0, 0, reason};
         if (by_contract) return choose(leading);
         if (options.slices > 0) return policy_.explicit_plan();
         if (!surveyed_) find(probes ? sum : squares);
@@ -106,21 +106,21 @@ public:
         auto const& [of_a, of_b, with] = found;
         if (char const* const reason =
                 reason_against(of_a.not_finite != 0 || of_b.not_finite != 0, of_a.exponent + of_b.exponent))
-            return {choice::native, 0, 0, 0, reason};
+            return {choice::natively, 0, 0, 0, reason};
         choice plan = policy_.explicit_plan();
         if (count == 0) {
             double const widest = of_a.widest < of_b.widest ? of_b.widest : of_a.widest,
                          eps = policy_.template wanted<T>();
-            plan = {choice::native, 0, 0, widest > 0 ? exponent_of(widest) : 0,
+            plan = {choice::natively, 0, 0, widest > 0 ? exponent_of(widest) : 0,
                     "the exponents of the data spread too far"};
             for (int x = 0; x < steps::counts && plan.count == 0; ++x) {
                 auto const &a = with[x][0], &b = with[x][1];
                 if (lost_by_both(a.lost, b.lost, static_cast<int>(b.kept)) <= eps)
-                    plan = {choice::moduli, steps::least_count + x, steps::least_count + x + 1, plan.spread,
-                            "the fewest that are accurate enough"};
+                    plan = {choice::by_moduli, steps::least_count + x, steps::least_count + x + 1,
+                            plan.spread, "the fewest that are accurate enough"};
             }
             if (plan.count > 0 && policy_.native_is_faster(shape_, plan, true))
-                plan = {choice::native, 0, 0, plan.spread, "the native product is faster"};
+                plan = {choice::natively, 0, 0, plan.spread, "the native product is faster"};
             if (plan.count == 0) return plan;
         }
         auto const in_reach = [](auto const& of) { // or there is no line
@@ -128,7 +128,7 @@ public:
         };
         auto const* const scaled = probes ? with[plan.count - steps::least_count] : nullptr;
         if (!(scaled ? in_reach(scaled[0]) && in_reach(scaled[1]) : in_reach(of_a) && in_reach(of_b)))
-            return {choice::native, 0, 0, plan.spread, out_of_reach};
+            return {choice::natively, 0, 0, plan.spread, out_of_reach};
         if (probes) {
             then([&] { return device_.scale(a_, room(plan.count)); });
             then([&] { return device_.scale(b_, room(plan.count)); });
@@ -343,19 +343,19 @@ protected:
             probe(leading, {ceiling, spread});
         double widest = largest(a_, spread), other = largest(b_, spread);
         if (other > widest) widest = other;
-        choice plan{choice::native, 0, 0, widest > 0 ? exponent_of(widest) : 0,
+        choice plan{choice::natively, 0, 0, widest > 0 ? exponent_of(widest) : 0,
                     "the exponents of the data spread too far"};
         for (int x = Policy::least_chosen_moduli; x <= most_moduli && plan.count == 0; ++x)
             if (cut_off_by_moduli(x) <= eps)
-                plan = {choice::moduli, x, x + 1, plan.spread, "the fewest that are accurate enough"};
+                plan = {choice::by_moduli, x, x + 1, plan.spread, "the fewest that are accurate enough"};
         for (int x = Policy::least_slices; x <= Policy::most_chosen_slices && slices_may_do; ++x) {
             int const products = Policy::products_of_slices(x) + 1;
             if (cut_off_by_slices(x) <= eps && (plan.count == 0 || products < plan.products))
-                plan = {choice::slices, x, products, plan.spread, "the fewest that are accurate enough"};
+                plan = {choice::by_slices, x, products, plan.spread, "the fewest that are accurate enough"};
         }
         if (plan.count > 0 && policy_.native_is_faster(shape_, plan, true))
-            plan = {choice::native, 0, 0, plan.spread, "the native product is faster"};
-        return plan.scheme == choice::moduli ? scale_residues(plan, true) : plan;
+            plan = {choice::natively, 0, 0, plan.spread, "the native product is faster"};
+        return plan.scheme == choice::by_moduli ? scale_residues(plan, true) : plan;
     }
 
     // The most that scaling for these moduli takes off, relative to |A||B|. With A' = A 2^s + a, |a| <= 1/2,
@@ -400,7 +400,7 @@ protected:
         }
         ready();
         if (in_reach(a_) && in_reach(b_)) return plan;
-        return {choice::native, 0, 0, plan.spread, out_of_reach};
+        return {choice::natively, 0, 0, plan.spread, out_of_reach};
     }
     template <class Lines>
     static bool in_reach(measured<Lines> const& x) {
@@ -591,7 +591,7 @@ public:
     status run(choice const& plan) {
         if (!status_) return std::move(status_);
         policy_.tell(plan, p_.shape(), true);
-        if (plan.scheme == choice::slices) {
+        if (plan.scheme == choice::by_slices) {
             store(this->sum_slices(plan.count), 8 * (plan.count - 1));
         } else {
             residue_system const system(plan.count);
