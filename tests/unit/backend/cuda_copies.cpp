@@ -130,7 +130,7 @@ private:
 template <class A, class B>
 void widens_on_the_way(sg::cuda_tile const& tile, std::array<sg::index_t, 3> const& sides, int lying,
                        sg::index_t gap) {
-    auto const [m, n, k] = sides;
+    sg::index_t const m = sides[0], n = sides[1], k = sides[2];
     sg::cuda gpu{.tile = tile};
     auto const order = [&](int bit) { return lying & bit ? sg::layout::col_major : sg::layout::row_major; };
     with_nan_around<A> const a(gpu, m, k, order(1), gap);
