@@ -143,7 +143,7 @@ private:
         return x;
     }
 
-    // Of peers, whose names are not ours to choose, their rates and errors.
+    // Counts the rates and errors of peers under the peers' own names.
     static void count(benchmark::State& state, result const& x) {
         lane const* const ours = x.library();
         auto const tell = [&](std::string const& what, double value) {

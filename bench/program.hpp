@@ -5,8 +5,8 @@
 // rounds: the library's rate, named by its unit; those of the other contenders, named by theirs; "peak"; "ratio", to the
 // best peer, which the label names; and "error" (lane::error). Names are those that Google Benchmark makes, such as
 // sgemm/512/threads:1/iterations:5/manual_time, and all of its flags work: --benchmark_filter, --benchmark_list_tests,
-// --benchmark_repetitions, --benchmark_out=FILE (JSON). Unless --benchmark_format says what is to be shown, the tables of
-// report.hpp are; otherwise these go to stderr.
+// --benchmark_repetitions, --benchmark_out=FILE (JSON). Without --benchmark_format the program shows the tables of
+// report.hpp; with it, these tables go to stderr.
 #pragma once
 
 #include "report.hpp"

@@ -1,5 +1,5 @@
-// The spectrum of a signal by windows: the rows of a matrix overlap, and each is transformed. Then all of the signal, there
-// and back.
+// The spectrum of a signal by windows: the rows of a matrix overlap, and each row is transformed. Then the whole signal
+// is transformed, and transformed back.
 //
 // To compile, from the top of the checkout:
 //   g++ -std=c++20 -O2 -fopenmp -Iinclude examples/fft.cpp -o fft
@@ -43,7 +43,7 @@ int main() {
     sg::plan const plan(cpu, sg::product(rows, transform, spectrum).shape());
     std::printf("%s, %g us estimated\n", plan.describe().c_str(), plan.estimate() * 1e6);
 
-    // Of the whole signal, in place, and back.
+    // The whole signal is transformed in place, and back.
     auto const all = sg::col_major(signal, samples, 1);
     complex const before = signal[1000];
     sg::fft(cpu, all, all);

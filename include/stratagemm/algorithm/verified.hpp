@@ -27,8 +27,8 @@
 //
 // Rows of A, columns of B and rows of E with Inf or NaN, and rows of C with elements that overflow, are not checked;
 // the report counts these rows and columns. If an element is off and near overflow, its error is not known, and `limit`
-// is Inf. The epilogue is applied after the check. The same call has the same random vectors. The copy of E that a second
-// try needs is made only where C replaces E.
+// is Inf. The epilogue is applied after the check. The same call has the same random vectors. A second try needs a
+// copy of E, which is made only where C replaces E.
 //
 // On a device kernels do all this, in double, or in float where the device lacks double; `limit` is larger then. The
 // host waits for their verdict. Only if they find an element that is not right beyond doubt, the sums and the lines

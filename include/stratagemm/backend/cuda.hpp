@@ -221,8 +221,8 @@ struct cuda {
         double const clock = where().capability >= 90 ? 1.75e9 : 1.4e9;
         double const work = choice_in_rows(s).cycles / clock,
                      traffic = operand_bytes(s) / leaf().limits().bandwidth;
-        // If products are queued one after another, each begins a microsecond before the one before has ended. No
-        // product is done sooner than a host queues it, in 2.8 to 3.5 us.
+        // If products are queued one after another, each begins a microsecond before the previous one ends. A
+        // product takes at least the time in which a host queues it, 2.8 to 3.5 us.
         double const alone = work > traffic ? work : traffic;
         return (alone > 4.1e-6 ? alone : 4.1e-6) - 1e-6;
     }

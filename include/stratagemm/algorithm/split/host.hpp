@@ -3,9 +3,9 @@
 //
 // Each operand is read once, and its parts are written straight into tiles. For 256 of k, the products of
 // parts follow each other into the same four accumulators, small ones first; the sum is added to C in float,
-// between the steps of the next block. So no chain of the largest terms is longer. This addition is what
-// bounds the speed of few products: 128 of k at a time were slower, though three parts of so much of B fit
-// the first-level cache; 512 were much the same.
+// between the steps of the next block, so that at most 256 of the largest terms are summed in one chain. This
+// addition bounds the speed of few products: 128 of k at a time were slower, although three parts of that
+// much of B fit the first-level cache; 512 took about as long.
 #pragma once
 
 #include "../../backend/host/tiles.hpp"

@@ -476,8 +476,8 @@ private:
             row_ = i, col_ = j, off_by_ = 0;
             return finding::wrong;
         } else {
-            // |A||B|, and the part of |A||B| that is lost where subnormal numbers count as zero. Subnormal doubles count as
-            // zero only if an option of the compiler says so.
+            // |A||B|, and the part of |A||B| that is lost where subnormal numbers count as zero. Subnormal
+            // doubles count as zero only if an option of the compiler says so.
             double size = 0, lost = 0;
             double const least = sizeof(real_t<T>) == 8 && keeps_subnormals<double>()
                                      ? 0
