@@ -224,9 +224,9 @@ template <int MOST> struct words_of { static constexpr int most = MOST; };
 #define HOLDING (HANDS_OVER ? GATHERING : 65536 / RESIDENT / (THREADS + FETCHERS * 32))
 #define HELD (HOLDING >= 64 ? 32 : HOLDING < 48 || SUMS > 96 ? 8 : 16) /* of one operand */
 #define ALL_HELD (SUMS > 96 ? 16 : HOLDING / 2)
-/* What gather_turned() says. Of narrower elements a lane reads two terms at a time, if lines begin aligned so: half of
-   the lanes those of four lines, and half those of the next four. Of the eight lanes that store together, half store
-   their second term first, to the banks that the others leave. */
+/* The lines of a tile that gather_turned() turns. A lane reads two terms of narrower elements at a time, if lines begin at
+   multiples of both: half of the lanes read four lines, and half the next four. Eight lanes store together; half of them
+   store their second term first, to the banks that the others leave. */
 template <int SIDE, int UNIT, int MOST, class T> struct turned_lines {
     static constexpr int share = SIDE / FETCHERS, each = sizeof(T) < 4 && UNIT > 1 && share % 8 == 0 ? 2 : 1;
     static constexpr int all = share / each, some = all % 32 == 0 && MOST >= 32   ? 32
