@@ -479,9 +479,12 @@ std::vector<kernel> checked_for(std::string const& architecture) {
 // What the compiler says of a kernel.
 struct made_of {
     int registers = -1, spills = -1, stack = -1, serial = 0;
-
-    bool operator==(made_of const&) const = default;
 };
+// NVRTC gives a kernel a few registers more or fewer from one run to the next. Multiprocessors allocate eight at a time.
+bool alike(made_of const& x, made_of const& y) {
+    return std::abs(x.registers - y.registers) < 8 && x.spills == y.spills && x.stack == y.stack &&
+           x.serial == y.serial;
+}
 using record = std::map<std::string, made_of>; // by hash
 
 // FNV-1a of what NVRTC is given, and of its version.
@@ -540,13 +543,13 @@ bool check(char const* architecture, int part, int parts, record const& known, i
         made_of m;
         auto const found = known.find(hash);
         bool const is_known = found != known.end(), is_sample = hash[0] == '0' && hash[1] < '8';
-        if (is_known) m = found->second;
-        if (!is_known || is_sample)
-            if (!compile(k, architecture, m)) {
-                good = false;
-                continue;
-            }
-        if (is_known && m != found->second) {
+        if ((!is_known || is_sample) && !compile(k, architecture, m)) {
+            good = false;
+            continue;
+        }
+        if (is_known && (!is_sample || alike(m, found->second))) {
+            m = found->second; // so that the record stays as it is
+        } else if (is_known) {
             std::printf("%s: NVRTC makes something else of it than tests/kernels/compiled.txt says; "
                         "build/kernels/compiled.txt is that file anew, after a check without it\n",
                         k.name.c_str());
