@@ -487,11 +487,70 @@ TEST_CASE("dft refuses lengths and shapes in one sentence, and writes nothing") 
     CHECK(message(beyond, beyond, beyond) ==
           "dft: a transform has from 1 to 2147483647 points, and this one has 2147483648");
     CHECK(message(-1, -1, -1) == "gemm: sizes must not be negative");
+    auto const part = sg::try_gemm(sg::host{1}, sg::leading(sg::dft<float>(1), 1, 2),
+                                   sg::strided(&one, 2, 1, 0, 1), sg::strided(&two, 1, 1, 1, 1));
+    REQUIRE(!part);
+    CHECK(part.error().what() ==
+          std::string("dft: a transform of 1 points has no leading rows and columns of 1 x 2"));
     CHECK(contains(message(8, 9, 8), "C = A B needs"));
     CHECK(contains(message(8, 8, 9), "C = A B needs"));
     CHECK(two == C(2));
     CHECK(message(1, 1, 1) == "");
     CHECK(two == one);
+}
+
+TEMPLATE_TEST_CASE("the leading part of a dft transforms elements and zeros to the first frequencies", "",
+                   std::complex<float>, std::complex<double>, double) {
+    using X = TestType;
+    using R = sg::real_t<X>;
+    using C = std::complex<R>;
+    struct part {
+        index_t rows, cols;
+    };
+    for (index_t const n : some_lengths())
+        for (part const some : {part{n, n}, part{n / 2 + 1, n}, part{n, n / 3 + 1}, part{1, n / 2 + 1}})
+            for (index_t const shift : {index_t{0}, n / 2}) {
+                INFO(n << ": " << some.rows << " x " << some.cols << " of it, shifted by " << shift);
+                index_t const cols = n > 1000 ? 2 : lanes<C>() + 3;
+                sg::dft<R> whole(n);
+                whole.row_shift = shift, whole.col_shift = -shift;
+                auto const x = random_matrix<X>(some.cols, cols, 3);
+                sg::matrix<X> padded(n, cols,
+                                     [&](index_t i, index_t j) { return i < some.cols ? x(i, j) : X(0); });
+                sg::matrix<C> expected(n, cols), y(some.rows, cols), turned(cols, some.rows);
+                sg::gemm(sg::host{1}, whole, padded, expected);
+                auto const leading = sg::leading(whole, some.rows, some.cols);
+                sg::gemm(sg::host{1}, leading, x, y);
+                sg::gemm(sg::host{1}, sg::transposed(x), leading.transposed(), turned);
+                index_t differences = 0;
+                for (index_t i = 0; i < some.rows; ++i)
+                    for (index_t j = 0; j < cols; ++j)
+                        differences += !(y(i, j) == expected(i, j)) + !(turned(j, i) == expected(i, j));
+                REQUIRE(differences == 0);
+                auto const again = y;
+                sg::gemm(sg::host{1}, X(2), leading, x, X(1), y);
+                index_t wrong = 0;
+                for (index_t i = 0; i < some.rows; ++i)
+                    for (index_t j = 0; j < cols; ++j)
+                        wrong += std::abs(y(i, j) - R(3) * again(i, j)) > R(1e-5) * (1 + std::abs(y(i, j)));
+                REQUIRE(wrong == 0);
+                if (n > 1000) continue;
+                using S = sg::shape<sg::dft_form<R>, X, C>;
+                S shape{some.rows, cols, some.cols};
+                shape.a_facts = leading.facts();
+                auto const limit = sg::plan(sg::host{1}, shape).error_bound();
+                double const by = static_cast<double>(some.cols) * largest(x);
+                sg::gemm(sg::reference{}, leading, x, y);
+                double error = 0;
+                for (index_t i = 0; i < some.rows; ++i)
+                    for (index_t j = 0; j < cols; ++j)
+                        error = std::max(error, static_cast<double>(std::abs(y(i, j) - expected(i, j))));
+                CHECK(error <= 2 * limit.expected * by);
+            }
+    using S = sg::shape<sg::dft_form<R>, X, C>;
+    S shape{33, 5, 40};
+    shape.a_facts.points = 64;
+    CHECK(contains(sg::plan(sg::host{1}, shape).describe(), "dft of 64 points"));
 }
 
 TEST_CASE("dft takes complex and real operands of its own precision") {

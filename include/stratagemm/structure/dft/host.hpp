@@ -22,7 +22,7 @@ public:
     static constexpr bool is_real = !complex_like<X>;
 
     explicit dft_job(Q const& problem)
-        : p(problem), n(p.a.rows), row_shift(within(p.a.row_shift)), col_shift(within(p.a.col_shift)),
+        : p(problem), n(p.a.points), row_shift(within(p.a.row_shift)), col_shift(within(p.a.col_shift)),
           conjugates_input(p.a.conjugate != p.b.conjugate), conjugates_output(p.a.conjugate) {
         if constexpr (is_real)
             factor_re = p.alpha;
@@ -31,9 +31,14 @@ public:
         factor_re *= p.a.scale, factor_im *= p.a.scale;
     }
     index_t transforms() const { return p.c.cols * p.count; }
-    // The row of C or B that an element of a transform is in, from its number as the definition counts.
+    // The row of C or B that an element of a transform is in, from its number as the definition counts. Elements that
+    // the leading part of a transform lacks have rows beyond C or B.
     index_t output_row(index_t k) const { return k < n - row_shift ? k + row_shift : k - (n - row_shift); }
     index_t input_row(index_t k) const { return k < n - col_shift ? k + col_shift : k - (n - col_shift); }
+
+    bool has_input(index_t k) const { return input_row(k) < p.a.cols; }
+    bool has_output(index_t k) const { return output_row(k) < p.a.rows; }
+    bool has_all_inputs() const { return p.a.cols == n; }
 
     // The elements of transform q of the batch.
     R const* input(index_t row, index_t q) const {
@@ -93,11 +98,14 @@ void transform_by_definition(Q const& p, double* roots, double* column) {
     }
     for (index_t q = 0; q < job.transforms(); ++q) {
         for (index_t k = 0; k < n; ++k) { // a copy, since C may be the same memory
+            column[2 * k] = column[2 * k + 1] = 0;
+            if (!job.has_input(k)) continue;
             R const* const x = job.input(job.input_row(k), q);
-            column[2 * k] = x[0], column[2 * k + 1] = 0;
+            column[2 * k] = x[0];
             if constexpr (!job.is_real) column[2 * k + 1] = job.conjugates_input ? -x[1] : x[1];
         }
         for (index_t i = 0; i < n; ++i) {
+            if (!job.has_output(i)) continue;
             twofold re, im;
             for (index_t k = 0, at = 0; k < n; ++k, at = at + i < n ? at + i : at + i - n) {
                 double const *const w = roots + 2 * at, *const x = column + 2 * k;
@@ -138,7 +146,8 @@ public:
         index_t const q = b * W, count = smaller(W, job.transforms() - q), length = plan.division.length;
         R *x = room, *y = room + 2 * W * length;
         bool const is_chirp = plan.division.is_chirp();
-        if (count < W) std::memset(x, 0, static_cast<std::size_t>(2 * W * n) * sizeof(R));
+        if (count < W || !job.has_all_inputs())
+            std::memset(x, 0, static_cast<std::size_t>(2 * W * n) * sizeof(R));
         load(q, count, x);
         if (job.conjugates_input) with.scale(x, n, R(1), R(0), true);
         if (!is_chirp) {
@@ -195,17 +204,17 @@ private:
             l += run;
         }
     }
-    // Rows [0, n) of a block, as the definition counts: two pieces of B or C where these are shifted.
+    // Rows of a block, as the definition counts, for the first `rows` of B or C: two pieces where these are shifted.
     template <class F>
-    void each_piece(index_t shift, F const& f) const {
-        f(index_t{0}, n - shift);
-        if (shift > 0) f(n - shift, shift);
+    void each_piece(index_t shift, index_t rows, F const& f) const {
+        if (rows > shift) f(index_t{0}, rows - shift);
+        if (shift > 0) f(n - shift, smaller(shift, rows));
     }
     void load(index_t q, index_t count, R* x) const {
         constexpr index_t width = job_type::in_width;
         auto const& b = job.p.b;
         each_run(q, count, [&](index_t from, index_t l, index_t run) {
-            each_piece(job.col_shift, [&](index_t row, index_t rows) {
+            each_piece(job.col_shift, job.p.a.cols, [&](index_t row, index_t rows) {
                 with.load({job.input(job.input_row(row), from), width * b.row_stride, width * b.col_stride,
                            rows, run, job_type::is_real},
                           x + row * 2 * W + l);
@@ -221,13 +230,13 @@ private:
         auto const& c = job.p.c;
         if (job.is_plain())
             return each_run(q, count, [&](index_t to, index_t l, index_t run) {
-                each_piece(job.row_shift, [&](index_t row, index_t rows) {
+                each_piece(job.row_shift, job.p.a.rows, [&](index_t row, index_t rows) {
                     with.store(x + row * 2 * W + l, {job.output(job.output_row(row), to), 2 * c.row_stride,
                                                      2 * c.col_stride, rows, run});
                 });
             });
         for (index_t k = 0; k < n; ++k)
-            for (index_t l = 0; l < count; ++l)
+            for (index_t l = 0; l < count && job.has_output(k); ++l)
                 job.finish(job.output_row(k), q + l, x[k * 2 * W + l], x[k * 2 * W + W + l]);
     }
 
@@ -235,7 +244,7 @@ private:
     void load_column(index_t q, index_t first, index_t count, R* x) const {
         index_t const n1 = plan.division.n1, n2 = plan.division.n2;
         bool const is_chirp = plan.division.is_chirp();
-        if (!is_chirp && job.col_shift == 0) {
+        if (!is_chirp && job.col_shift == 0 && job.has_all_inputs()) {
             index_t const row = job_type::in_width * job.p.b.row_stride;
             with.load({job.input(first, q), row * n2, row, n1, count, job_type::is_real}, x);
             if (job.conjugates_input) with.scale(x, n1, R(1), R(0), true);
@@ -245,7 +254,7 @@ private:
             for (index_t l = 0; l < count; ++l) {
                 index_t const k = i * n2 + first + l;
                 R re{}, im{};
-                if (k < n) {
+                if (k < n && job.has_input(k)) {
                     R const* const from = job.input(job.input_row(k), q);
                     re = from[0];
                     if constexpr (!job_type::is_real) im = job.conjugates_input ? -from[1] : from[1];
@@ -259,14 +268,14 @@ private:
         index_t const n1 = plan.division.n1, n2 = plan.division.n2;
         bool const is_chirp = plan.division.is_chirp();
         if (!is_chirp) scale(x, n2);
-        if (!is_chirp && job.row_shift == 0 && job.is_plain()) {
+        if (!is_chirp && job.row_shift == 0 && job.p.a.rows == n && job.is_plain()) {
             index_t const row = 2 * job.p.c.row_stride;
             return with.store(x, {job.output(first, q), row * n1, row, n2, count});
         }
         for (index_t i = 0; i < n2; ++i)
             for (index_t l = 0; l < count; ++l) {
                 index_t const k = i * n1 + first + l;
-                if (k >= n) continue;
+                if (k >= n || !job.has_output(k)) continue;
                 R re = x[i * 2 * W + l], im = x[i * 2 * W + W + l];
                 if (is_chirp) {
                     im = -im;

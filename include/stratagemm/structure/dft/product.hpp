@@ -87,9 +87,10 @@ public:
         if constexpr (!on_host) {
             return need;
         } else if constexpr (by_definition) {
-            space::share(need) = 2 * arena::rounded(static_cast<std::size_t>(2 * s.k) * sizeof(double));
+            space::share(need) =
+                2 * arena::rounded(static_cast<std::size_t>(2 * points_of(s)) * sizeof(double));
         } else {
-            dft_division<R> const d(s.k);
+            dft_division<R> const d(points_of(s));
             dft_room<R> const room(d);
             auto const bytes = [](index_t numbers) {
                 return arena::rounded(static_cast<std::size_t>(numbers) * sizeof(R));
@@ -98,31 +99,34 @@ public:
         }
         return need;
     }
-    // A normwise bound: |dC_ij| <= x (n max|X| + max|beta E|). The norm of a column of C is sqrt(n) times that of a
-    // column of X, which is at most sqrt(n) max|X|; no element errs by more than the column does. Typical errors are as
-    // large in one element of C as in another, and random: one element in 100,000 reaches 4.5 standard deviations.
+    // A normwise bound: |dC_ij| <= x (k max|X| + max|beta E|). The norm of a column of C is at most sqrt(points) times
+    // that of a column of X, which is at most sqrt(k) max|X|; no element errs by more than the column does. Typical
+    // errors are as large in one element of C as in another, and random: one element in 100,000 reaches 4.5 standard
+    // deviations.
     template <class S>
     bound error_bound(S const& s) const {
         using R = real_t<typename S::c_type>;
-        double const u = unit_roundoff<R>(), n = static_cast<double>(s.k), adds = s.adds ? 4 : 0;
+        double const u = unit_roundoff<R>(), k = s.k < 1 ? 1 : static_cast<double>(s.k),
+                     adds = s.adds ? 4 : 0;
         constexpr double factors = 4.5; // alpha and the operand's own
         if constexpr (by_definition || !on_host) {
-            double const typical = 6 / __builtin_sqrt(n < 1 ? 1 : n) + adds;
+            double const typical = 6 / __builtin_sqrt(k) + adds;
             return {(6 + factors + adds) * u, (typical < 6 ? typical : 6) * u, true};
         } else {
-            dft_errors const e = errors_of(dft_division<R>(s.k));
-            double const typical = 4.5 * 0.5 * __builtin_sqrt((e.steps + 2) / (n < 1 ? 1 : n));
-            return {(e.worst + factors + adds) * u, (typical + adds) * u, true};
+            dft_errors const e = errors_of(dft_division<R>(points_of(s)));
+            double const stretch = __builtin_sqrt(static_cast<double>(points_of(s)) / k),
+                         typical = 4.5 * 0.5 * __builtin_sqrt((e.steps + 2) / k);
+            return {((e.worst + factors) * stretch + adds) * u, (typical + adds) * u, true};
         }
     }
     // The bytes read and written, divided by a bandwidth of a host; or the operations, if these take longer.
     template <class S>
     double estimate(S const& s) const {
         using R = real_t<typename S::c_type>;
-        dft_division<R> const d(s.k);
+        dft_division<R> const d(points_of(s));
         auto const each = static_cast<double>(transforms_of(s));
         if constexpr (by_definition || !on_host) {
-            return static_cast<double>(s.k) * static_cast<double>(s.k) * each * 20e-9;
+            return static_cast<double>(s.k) * static_cast<double>(s.m * s.n * s.count) * 20e-9;
         } else {
             double const bytes = 3 * static_cast<double>(d.length) * 2 * sizeof(R) * each,
                          lanes = static_cast<double>(dft_kernels_here<R>().lanes);
@@ -133,11 +137,11 @@ public:
     template <class S>
     std::string describe(S const& s) const {
         using R = real_t<typename S::c_type>;
-        std::string text = "dft of " + std::to_string(s.k) + " points";
+        std::string text = "dft of " + std::to_string(points_of(s)) + " points";
         if constexpr (by_definition || !on_host) {
             return text + " by its definition, in double";
         } else {
-            dft_division<R> const d(s.k);
+            dft_division<R> const d(points_of(s));
             auto const radices = [](index_t points) {
                 auto const steps = steps_of<R>(points);
                 std::string list;
@@ -181,12 +185,12 @@ private:
         using R = real_t<typename Q::c_type>;
         if constexpr (by_definition) {
             typename arena::scope const scope(memory);
-            double* const roots = memory.template take<double>(2 * p.a.rows);
-            transform_by_definition(p, roots, memory.template take<double>(2 * p.a.rows));
+            double* const roots = memory.template take<double>(2 * p.a.points);
+            transform_by_definition(p, roots, memory.template take<double>(2 * p.a.points));
             return {};
         } else {
             if (status s = isa_status(); !s) return s;
-            dft_division<R> const d(p.a.rows);
+            dft_division<R> const d(p.a.points);
             dft_room<R> const room(d);
             int team = team_for(d, p.c.cols * p.count); // as workspace() had it, or fewer
             auto const bytes = [](index_t numbers) {
@@ -197,6 +201,15 @@ private:
         }
     }
 
+    template <class S>
+    static index_t points_of(S const& s) {
+        index_t points;
+        if constexpr (requires { requires S::a_form::is_transform; })
+            points = s.a_facts.points;
+        else
+            points = s.b_facts.points;
+        return points > 0 ? points : s.k;
+    }
     template <class S>
     static index_t transforms_of(S const& s) {
         if constexpr (requires { requires S::a_form::is_transform; })
