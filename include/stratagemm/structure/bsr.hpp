@@ -344,18 +344,19 @@ template <policy P, class T, class Index>
 owned<bsr<T, Index, typename P::space>, P>
 blocks_on_device(P const& policy, csr<T, Index, typename P::space> const& a, index_t side) {
     auto const leaf = policy.leaf();
-    index_t const lines = a.rows / side, across = a.cols / side;
+    index_t const lines = a.rows / side;
     auto scratch = reserve_for(policy, static_cast<std::size_t>(room_for_unions(lines)) * sizeof(index_t));
     scratch.or_throw();
     auto const counts = (*scratch)->template take<index_t>(room_for_unions(lines));
-    double const average = lines == 0 ? 0 : static_cast<double>(a.nonzeros) / static_cast<double>(lines);
-    auto found =
-        count_unions<Index>(leaf, false, counts, lines, across, average, a.row_begins, a.columns, side);
+    union_lines const unions{
+        .of_product = false,
+        .count = lines,
+        .across = a.cols / side,
+        .average = lines == 0 ? 0 : static_cast<double>(a.nonzeros) / static_cast<double>(lines)};
+    auto found = count_unions<Index>(leaf, unions, counts, a.row_begins, a.columns, side);
     found.or_throw();
     bsr_room<P, T, Index> to(policy, lines, *found, side);
-    list_unions<Index>(leaf, false, counts, to.begins, to.columns, lines, across, average, a.row_begins,
-                       a.columns, side)
-        .or_throw();
+    list_unions<Index>(leaf, unions, counts, to.begins, to.columns, a.row_begins, a.columns, side).or_throw();
     index_t const row = side * side;
     leaf.fill(view<T, typename P::space>{to.values, *found, row, row, 1}, T(real_t<T>(0))).or_throw();
     leaf.launch(list_kernel<T, Index>("fill_bsr", to_bsr_text, ""), groups_for_each(a.rows, 256),

@@ -180,8 +180,8 @@ csr_matrix<pattern_value<T>, Index, P> pattern_on_device(P const& policy, csr<T,
                                ? 0
                                : static_cast<double>(a.nonzeros) / static_cast<double>(a.rows) *
                                      static_cast<double>(b.nonzeros) / static_cast<double>(b.rows);
-    auto found = count_unions<Index>(leaf, true, counts, a.rows, b.cols, average, a.row_begins, a.columns,
-                                     b.row_begins, b.columns);
+    union_lines const unions{.of_product = true, .count = a.rows, .across = b.cols, .average = average};
+    auto found = count_unions<Index>(leaf, unions, counts, a.row_begins, a.columns, b.row_begins, b.columns);
     found.or_throw();
     index_t const nonzeros = *found;
     if (!can_count<Index>(nonzeros)) raise(error(errc::overflow, pattern_is_too_large));
@@ -190,8 +190,8 @@ csr_matrix<pattern_value<T>, Index, P> pattern_on_device(P const& policy, csr<T,
     auto const begins = (*memory)->template take<Index>(a.rows + 1);
     auto const columns = (*memory)->template take<Index>(nonzeros);
     auto const values = (*memory)->template take<V>(nonzeros);
-    list_unions<Index>(leaf, true, counts, begins, columns, a.rows, b.cols, average, a.row_begins, a.columns,
-                       b.row_begins, b.columns)
+    list_unions<Index>(leaf, unions, counts, begins, columns, a.row_begins, a.columns, b.row_begins,
+                       b.columns)
         .or_throw();
     leaf.fill(view<V, Space>{values, 1, nonzeros, nonzeros, 1}, V(real_t<V>(0))).or_throw();
     leaf.synchronize().or_throw();

@@ -321,43 +321,62 @@ device_kernel list_kernel(char const* name, static_text text, char const* defini
     return {name, text, definitions, 256, uses_double<T, T>, false, list_types<T, Index>};
 }
 
-template <class T, class Index, class Leaf, class Numbers, class Values, class ToNumbers, class ToValues,
-          class Arena>
-status sort_on_device(Leaf const& leaf, bool by_lines, Numbers key_of, Numbers others, index_t lines,
-                      index_t keys, index_t most, Values from_values, ToNumbers begins, ToNumbers columns,
-                      ToValues values, Arena& memory) {
-    if (most > device_longest)
+// What the kernels sort: `most` elements with keys below `keys`. `by_lines` is BY_LINES, where `others` has the begins of
+// `lines` lines.
+template <class Numbers, class Values>
+struct unsorted_elements {
+    bool by_lines;
+    Numbers key_of, others;
+    index_t lines, keys, most;
+    Values values;
+};
+template <class Numbers, class Values>
+unsorted_elements(bool, Numbers, Numbers, index_t, index_t, index_t, Values)
+    -> unsorted_elements<Numbers, Values>;
+// Where the sorted elements go: `begins` has room for keys + 1 numbers.
+template <class Numbers, class Values>
+struct sorted_arrays {
+    Numbers begins, columns;
+    Values values;
+};
+template <class Numbers, class Values>
+sorted_arrays(Numbers, Numbers, Values) -> sorted_arrays<Numbers, Values>;
+
+template <class T, class Index, class Leaf, class From, class ToNumbers, class ToValues, class Arena>
+status sort_on_device(Leaf const& leaf, From const& from, sorted_arrays<ToNumbers, ToValues> const& to,
+                      Arena& memory) {
+    if (from.most > device_longest)
         return error(errc::unsupported, Leaf::layer,
                      "a sparse matrix has more than 2^31 - 1 elements; sort it on the host");
     typename Arena::scope const scope(memory);
-    sort_parts const by(most);
-    auto from = memory.template take<int>(most), to = memory.template take<int>(most);
+    sort_parts const by(from.most);
+    auto order = memory.template take<int>(from.most), next_order = memory.template take<int>(from.most);
     auto const counts = memory.template take<int>(16 * by.groups);
     constexpr bool valued = !std::is_same_v<ToValues, no_values>;
     auto const kernel = [&](char const* name) {
         auto k = list_kernel<T, Index>(name, sort_text, valued ? "#define VALUES 1\n" : "#define VALUES 0\n");
-        k.definitions += by_lines ? "#define BY_LINES 1\n" : "#define BY_LINES 0\n";
+        k.definitions += from.by_lines ? "#define BY_LINES 1\n" : "#define BY_LINES 0\n";
         return k;
     };
-    for (int shift = 0; most > 0 && (shift == 0 || keys >> shift != 0); shift += 4) {
+    for (int shift = 0; from.most > 0 && (shift == 0 || from.keys >> shift != 0); shift += 4) {
         int const first = shift == 0;
-        if (status s = leaf.launch(kernel("count_digits"), by.groups, key_of, others, lines, keys, most, from,
-                                   first, counts, shift, by.span);
-            !s)
-            return s;
+        auto const pass = [&](char const* name, auto const&... places) {
+            return leaf.launch(kernel(name), by.groups, from.key_of, from.others, from.lines, from.keys,
+                               from.most, order, first, places..., counts, shift, by.span);
+        };
+        if (status s = pass("count_digits"); !s) return s;
         if (status s = scan_numbers<int>(leaf, counts, 16 * by.groups); !s) return s;
-        if (status s = leaf.launch(kernel("place_digits"), by.groups, key_of, others, lines, keys, most, from,
-                                   first, to, counts, shift, by.span);
-            !s)
-            return s;
-        std::swap(from, to);
+        if (status s = pass("place_digits", next_order); !s) return s;
+        std::swap(order, next_order);
     }
     auto const launch = [&](auto const&... of_values) {
-        return leaf.launch(kernel("list_sorted"), groups_for_each((keys > most ? keys : most) + 1, 256),
-                           key_of, others, lines, keys, most, from, begins, columns, of_values...);
+        return leaf.launch(kernel("list_sorted"),
+                           groups_for_each((from.keys > from.most ? from.keys : from.most) + 1, 256),
+                           from.key_of, from.others, from.lines, from.keys, from.most, order, to.begins,
+                           to.columns, of_values...);
     };
     if constexpr (valued)
-        return launch(from_values, values);
+        return launch(from.values, to.values);
     else
         return launch();
 }
@@ -380,8 +399,8 @@ status sort_by_rows(Leaf const& leaf, index_t rows, index_t count,
         });
         return {};
     } else {
-        return sort_on_device<T, Index>(leaf, false, row_numbers, from_columns, index_t{0}, rows, count,
-                                        from_values, begins, columns, values, memory);
+        unsorted_elements const from{false, row_numbers, from_columns, 0, rows, count, from_values};
+        return sort_on_device<T, Index>(leaf, from, sorted_arrays{begins, columns, values}, memory);
     }
 }
 
@@ -408,8 +427,8 @@ status transpose_csr(Leaf const& leaf, A const& a, Numbers begins, Numbers colum
             else
                 return no_values{};
         }();
-        return sort_on_device<T, Index>(leaf, true, a.columns, a.row_begins, a.rows, a.cols, a.nonzeros,
-                                        from_values, begins, columns, values, memory);
+        unsorted_elements const from{true, a.columns, a.row_begins, a.rows, a.cols, a.nonzeros, from_values};
+        return sort_on_device<T, Index>(leaf, from, sorted_arrays{begins, columns, values}, memory);
     }
 }
 

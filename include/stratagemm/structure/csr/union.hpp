@@ -334,62 +334,67 @@ list_unions(LINE, RESULT BUFFER(index, counts), BUFFER(index const, is_long), in
 // of the long lines.
 constexpr index_t room_for_unions(index_t lines) { return 2 * lines + 1 + scan_parts::most; }
 
-// `rows` are the arguments of the kernels that say which rows a line has. `average`: how many elements, roughly.
-template <class Index, class Leaf, class Launch>
-status each_union(Leaf const&, bool of_product, bool lists, index_t lines, index_t across, double average,
-                  Launch&& launch) {
+// The lines whose columns are counted or listed: columns are below `across`, and a line has about `average` elements.
+// `of_product`: OF_PRODUCT of the kernels.
+struct union_lines {
+    bool of_product;
+    index_t count, across;
+    double average;
+};
+
+template <class Index, class Launch>
+status each_union(union_lines const& lines, bool lists, Launch&& launch) {
     auto const kernel = [&](bool is_short, int items) {
         auto const define = [](char const* name, bool value) {
             return std::string("#define ") + name + (value ? " 1\n" : " 0\n");
         };
         return device_kernel{is_short ? "list_short_unions" : "list_unions", union_text,
-                             define("OF_PRODUCT", of_product) + define("LISTS", lists) +
+                             define("OF_PRODUCT", lines.of_product) + define("LISTS", lists) +
                                  define("SHORT", is_short) + "#define COLUMN " +
-                                 (can_count<std::int32_t>(across) ? "int\n" : "index\n") + "#define INDEX " +
-                                 (sizeof(Index) == 8 ? "index\n" : "int\n"),
+                                 (can_count<std::int32_t>(lines.across) ? "int\n" : "index\n") +
+                                 "#define INDEX " + (sizeof(Index) == 8 ? "index\n" : "int\n"),
                              items};
     };
     // A group of 32 has room for 512 elements.
-    if (status s = launch(kernel(true, average <= 100 ? 32 : 128), lesser(lines, index_t{1} << 16), true); !s)
+    if (status s = launch(kernel(true, lines.average <= 100 ? 32 : 128),
+                          lesser(lines.count, index_t{1} << 16), true);
+        !s)
         return s;
-    return launch(kernel(false, 256), lesser(lines, 1024), false);
+    return launch(kernel(false, 256), lesser(lines.count, 1024), false);
 }
 
 // Counts the columns of each line; counts[i] becomes the sum of the counts before line i. Returns the sum of all.
-// Waits for the device.
+// Waits for the device. `rows` are the arguments of the kernels that say which rows a line has.
 template <class Index, class Leaf, class Handle, class... Rows>
-result<index_t> count_unions(Leaf const& leaf, bool of_product, Handle counts, index_t lines, index_t across,
-                             double average, Rows const&... rows) {
-    if (lines == 0) return index_t{0};
+result<index_t> count_unions(Leaf const& leaf, union_lines const& lines, Handle counts, Rows const&... rows) {
+    if (lines.count == 0) return index_t{0};
     index_t all = 0;
-    auto const sums = counts + (lines + 1), is_long = sums + scan_parts::most;
-    status s = each_union<Index>(
-        leaf, of_product, false, lines, across, average,
-        [&](device_kernel const& kernel, index_t groups, bool is_short) {
-            return is_short ? leaf.launch(kernel, groups, rows..., counts, is_long, lines)
-                            : leaf.launch(kernel, groups, rows..., counts, is_long, lines, across);
+    auto const sums = counts + (lines.count + 1), is_long = sums + scan_parts::most;
+    status s =
+        each_union<Index>(lines, false, [&](device_kernel const& kernel, index_t groups, bool is_short) {
+            return is_short
+                       ? leaf.launch(kernel, groups, rows..., counts, is_long, lines.count)
+                       : leaf.launch(kernel, groups, rows..., counts, is_long, lines.count, lines.across);
         });
-    if (s) s = scan_numbers<index_t>(leaf, counts, lines + 1, sums);
-    if (s) s = leaf.download(counts + lines, &all, 1);
+    if (s) s = scan_numbers<index_t>(leaf, counts, lines.count + 1, sums);
+    if (s) s = leaf.download(counts + lines.count, &all, 1);
     if (!s) return result<index_t>(std::move(s));
     return all;
 }
-// Lists them; `begins` has room for lines + 1 numbers.
+// Lists them; `begins` has room for lines.count + 1 numbers.
 template <class Index, class Leaf, class Handle, class To, class... Rows>
-status list_unions(Leaf const& leaf, bool of_product, Handle counts, To begins, To columns, index_t lines,
-                   index_t across, double average, Rows const&... rows) {
-    if (lines == 0) {
+status list_unions(Leaf const& leaf, union_lines const& lines, Handle counts, To begins, To columns,
+                   Rows const&... rows) {
+    if (lines.count == 0) {
         Index const zero = 0;
         return leaf.upload(&zero, begins, 1);
     }
-    auto const is_long = counts + (lines + 1 + scan_parts::most);
-    return each_union<Index>(leaf, of_product, true, lines, across, average,
-                             [&](device_kernel const& kernel, index_t groups, bool is_short) {
-                                 return is_short ? leaf.launch(kernel, groups, rows..., begins, columns,
-                                                               counts, is_long, lines)
-                                                 : leaf.launch(kernel, groups, rows..., begins, columns,
-                                                               counts, is_long, lines, across);
-                             });
+    auto const is_long = counts + (lines.count + 1 + scan_parts::most);
+    return each_union<Index>(lines, true, [&](device_kernel const& kernel, index_t groups, bool is_short) {
+        return is_short ? leaf.launch(kernel, groups, rows..., begins, columns, counts, is_long, lines.count)
+                        : leaf.launch(kernel, groups, rows..., begins, columns, counts, is_long, lines.count,
+                                      lines.across);
+    });
 }
 
 STRATAGEMM_END

@@ -654,11 +654,13 @@ status multiply_sparse_at_places(Leaf const& leaf, Q const& p, Arena& memory) {
     // the kernel for pieces crashes on PoCL 3 when that optimizes.
     index_t const limit =
         leaf.limits().is_cpu ? index_t{1} << 62 : static_cast<index_t>(usual < 512 ? 1024 : 2 * usual);
-    if (status s =
-            examine_rows(leaf, a, b, c, limit, of_a < 64 && of_b < 64 ? 8 : 32, static_cast<float>(of_b),
-                         of_pieces.dense, of_pieces.sums, room.sums, a_long, b_rising, list);
-        !s)
-        return s;
+    row_limits const limits{.products = limit,
+                            .lanes = of_a < 64 && of_b < 64 ? 8 : 32,
+                            .of_b = static_cast<float>(of_b),
+                            .dense = of_pieces.dense,
+                            .sums = of_pieces.sums,
+                            .room = room.sums};
+    if (status s = examine_rows(leaf, a, b, c, limits, examined_rows{a_long, b_rising, list}); !s) return s;
     return with_epilogue(leaf, p, [&](auto const& kernel, auto const& last) {
         auto const launch = [&](sparse_work const& by, index_t groups) {
             return leaf.launch(

@@ -204,11 +204,27 @@ struct sparse_room {
                Arena::rounded(static_cast<std::size_t>(sums) * size);
     }
 };
-// Writes `a_long`, `b_rising` and `list`. `lanes`: the work-items that look at a row; `of_b`: elements of a row of B,
-// on average; `dense` and `sums`: those of the kernel that computes pieces; `room`: for so many of their sums.
+// How rows are examined, and how long ones are cut.
+struct row_limits {
+    index_t products; // a row of A that takes part in more of them is long
+    int lanes;        // the work-items that look at a row
+    float of_b;       // elements of a row of B, on average
+    bool dense;       // DENSE and SUMS of the kernel that computes pieces
+    int sums;
+    index_t room; // for sums of pieces
+};
+// What is found of them.
+template <class Flags, class List>
+struct examined_rows {
+    Flags a_long, b_rising;
+    List list;
+};
+template <class Flags, class List>
+examined_rows(Flags, Flags, List) -> examined_rows<Flags, List>;
+
 template <class Leaf, class A, class B, class C, class Flags, class List>
-status examine_rows(Leaf const& leaf, A const& a, B const& b, C const& c, index_t limit, int lanes,
-                    float of_b, bool dense, int sums, index_t room, Flags a_long, Flags b_rising, List list) {
+status examine_rows(Leaf const& leaf, A const& a, B const& b, C const& c, row_limits const& limits,
+                    examined_rows<Flags, List> const& found) {
     auto const kernel = [&](char const* name, bool examines) {
         auto const define = [](char const* word, index_t value) {
             return std::string("#define ") + word + ' ' + std::to_string(value) + '\n';
@@ -217,17 +233,18 @@ status examine_rows(Leaf const& leaf, A const& a, B const& b, C const& c, index_
             name, rows_text,
             std::string("#define A_INDEX ") + index_name<typename A::index_type>() + "#define B_INDEX " +
                 index_name<typename B::index_type>() + "#define C_INDEX " +
-                index_name<typename C::index_type>() + define("EXAMINES", examines) + define("LANES", lanes) +
-                define("DENSE", dense) + define("SUMS", sums) + define("LISTED", sparse_room::listed) +
-                define("LISTED_FROM", sparse_room::listed_from)};
+                index_name<typename C::index_type>() + define("EXAMINES", examines) +
+                define("LANES", limits.lanes) + define("DENSE", limits.dense) + define("SUMS", limits.sums) +
+                define("LISTED", sparse_room::listed) + define("LISTED_FROM", sparse_room::listed_from)};
     };
-    if (status s = leaf.launch(kernel("examine_rows", true), groups_for_each((a.rows + b.rows) * lanes, 256),
-                               a.row_begins, a.columns, b.row_begins, b.columns, a_long, b_rising, a.rows,
-                               b.rows, limit);
+    if (status s =
+            leaf.launch(kernel("examine_rows", true), groups_for_each((a.rows + b.rows) * limits.lanes, 256),
+                        a.row_begins, a.columns, b.row_begins, b.columns, found.a_long, found.b_rising,
+                        a.rows, b.rows, limits.products);
         !s)
         return s;
-    return leaf.launch(kernel("list_long_rows", false), index_t{1}, a.row_begins, c.row_begins, a_long, list,
-                       c.rows, c.cols, c.nonzeros, room, of_b);
+    return leaf.launch(kernel("list_long_rows", false), index_t{1}, a.row_begins, c.row_begins, found.a_long,
+                       found.list, c.rows, c.cols, c.nonzeros, limits.room, limits.of_b);
 }
 
 STRATAGEMM_END

@@ -302,8 +302,8 @@ inline constexpr two_of_four_tiling two_of_four_tilings[] = {{128, 256, 2, 2, 4,
                                                              {64, 128, 1, 1, 8, 2},  {64, 64, 1, 1, 12, 2}};
 
 inline double clocks_of_two_of_four(two_of_four_tiling const& t, index_t m, index_t n, int units) {
-    index_t const at_once = units / t.cluster;
-    return static_cast<double>((t.clusters(m, n) + at_once - 1) / at_once) * t.clocks();
+    index_t const resident = units / t.cluster;
+    return static_cast<double>((t.clusters(m, n) + resident - 1) / resident) * t.clocks();
 }
 inline two_of_four_tiling choose_two_of_four_tiling(index_t m, index_t n, int units) {
     two_of_four_tiling best = two_of_four_tilings[0];
@@ -389,7 +389,7 @@ status multiply_two_of_four(Leaf const& leaf, Q const& p, two_of_four_tiling con
     using Out = typename Q::c_type;
     using tile_map = typename Leaf::tile_map;
     index_t const m = p.c.rows, n = p.c.cols, clusters = t.clusters(m, n);
-    index_t const at_once = leaf.warpgroup_units() / t.cluster;
+    index_t const resident = leaf.warpgroup_units() / t.cluster;
     if (clusters > device_longest / 2)
         return error(errc::unsupported, Leaf::layer,
                      "two_of_four: a product has too many tiles; multiply blocks");
@@ -413,7 +413,7 @@ status multiply_two_of_four(Leaf const& leaf, Q const& p, two_of_four_tiling con
     auto const e = added_or_c(p);
     typename Leaf::template epilogue<typename Q::scalar> const last(p.epilogue);
     return leaf.launch(two_of_four_kernel<In, Out>(t, b_along_k, last.definitions()),
-                       (clusters < at_once ? clusters : at_once) * t.cluster, values_map, b_map, c_map, way,
+                       (clusters < resident ? clusters : resident) * t.cluster, values_map, b_map, c_map, way,
                        p.a.positions, p.a.cols, p.alpha, p.beta, int{adds}, e, int{e.conjugate}, p.c, m, n,
                        p.row0, p.col0, int{turned}, last);
 }
