@@ -121,14 +121,14 @@ struct cuda {
         footprint f;
         cuda_sides const either[] = {{s.m, s.n, s.k, s.count}, {s.n, s.m, s.k, s.count}};
         for (cuda_sides const& sides : either)
-            for (cuda_layout const& lying : layouts) {
+            for (cuda_layout const& layout : layouts) {
                 auto const with = [&](cuda_choice const& choice) {
                     f.device = larger(f.device,
                                       cuda_product<Problem>::workspace(choice, sides, terms_beside<S> > 0));
                     // These kernels need an A whose elements are side by side. Another A may need copies.
                     return choice.tile.engine == cuda_engine::narrow && (choice.shifted || choice.invariant);
                 };
-                if (with(choice_for<In>(sides, lying))) with(choice_for<In>(sides, any_layout));
+                if (with(choice_for<In>(sides, layout))) with(choice_for<In>(sides, any_layout));
             }
         return f;
     }
@@ -142,9 +142,9 @@ struct cuda {
         using Problem = dense_problem<W, W, typename S::c_type, space>;
         footprint f = workspace(widened(s)), sums;
         for (bool const turned : {false, true})
-            for (cuda_layout const& lying : layouts) {
+            for (cuda_layout const& layout : layouts) {
                 cuda_sides const sides{turned ? s.n : s.m, turned ? s.m : s.n, s.k, s.count};
-                cuda_choice parts = choice_of_two<W>(sides, stored<S>(lying, turned));
+                cuda_choice parts = choice_of_two<W>(sides, stored<S>(layout, turned));
                 if (!parts.widens) continue;
                 parts.tile.engine = cuda_engine::blocked; // nothing is copied
                 sums.device = larger(sums.device, cuda_product<Problem>::workspace(parts, sides));
@@ -192,15 +192,17 @@ struct cuda {
             bool on_tensor_cores = false;
             cuda_sides const either[] = {sides_for(s), {s.n, s.m, s.k, s.count}};
             for (cuda_sides const& sides : either)
-                for (cuda_layout const& lying : layouts) {
-                    cuda_engine const engine = choice_for<TA>(sides, lying).tile.engine;
+                for (cuda_layout const& layout : layouts) {
+                    cuda_engine const engine = choice_for<TA>(sides, layout).tile.engine;
                     on_tensor_cores |= engine == cuda_engine::wgmma || engine == cuda_engine::mma ||
                                        (engine == cuda_engine::narrow && sizeof(TA) == 2);
                 }
             if (on_tensor_cores) {
-                // Tensor cores truncate where other units round, about once for `at_once` terms.
-                double const at_once = where().capability >= 90 ? 16 : where().capability >= 80 ? 8 : 4;
-                b = {2 * b.worst, b.expected + length / at_once * u};
+                // Tensor cores truncate where other units round, about once for `terms_per_rounding`.
+                double const terms_per_rounding = where().capability >= 90   ? 16
+                                                  : where().capability >= 80 ? 8
+                                                                             : 4;
+                b = {2 * b.worst, b.expected + length / terms_per_rounding * u};
                 double const tf = sizeof(TA) == 4 ? 0x1p-9 : 0;
                 b.worst += tf, b.expected += tf;
                 // For fp8, tensor cores add 32 products and a sum, and keep 13 bits after the first of the largest of
@@ -275,9 +277,9 @@ struct cuda {
                 return multiply(p, memory);
             } else {
                 for (index_t i = 0; i < p.count; ++i) {
-                    beside_of<Problem> beside;
-                    auto const one = cuda_plain(p.at(i), beside);
-                    if (status s = multiply(one, memory, &beside); !s) return s;
+                    fusion_of<Problem> fusion;
+                    auto const one = cuda_plain(p.at(i), fusion);
+                    if (status s = multiply(one, memory, &fusion); !s) return s;
                 }
                 return {};
             }
@@ -353,7 +355,7 @@ private:
     cuda_choice choice_in_rows(S const& s) const {
         using W = typename S::wide_type;
         cuda_sides const own{s.m, s.n, s.k, s.count}, other{s.n, s.m, s.k, s.count};
-        auto const lying = [&](bool turned) {
+        auto const layout_if = [&](bool turned) {
             cuda_sides const& x = turned ? other : own;
             // A vector always lies along k.
             return cuda_layout{.a_along_k = (turned ? s.b_across : !s.a_across) || x.m == 1,
@@ -361,14 +363,14 @@ private:
         };
         if constexpr (has_one_type<S>) {
             cuda_sides const sides = sides_for(s);
-            return choice_for<W>(sides, lying(sides != own));
+            return choice_for<W>(sides, layout_if(sides != own));
         } else {
             constexpr bool turned =
                 std::is_same_v<typename S::a_type, W>; // for few columns A is the narrower
             constexpr std::size_t narrow =
                 sizeof(std::conditional_t<turned, typename S::b_type, typename S::a_type>);
-            cuda_choice const few = few_columns(turned ? other : own, lying(turned), narrow);
-            return few.widens ? few : choice_of_two<W>(own, stored<S>(lying(false), false));
+            cuda_choice const few = few_columns(turned ? other : own, layout_if(turned), narrow);
+            return few.widens ? few : choice_of_two<W>(own, stored<S>(layout_if(false), false));
         }
     }
 
@@ -377,10 +379,10 @@ private:
     static constexpr cuda_layout layouts[] = {{false, false}, {false, true}, {true, false}, {true, true}};
 
     template <class Problem>
-    using beside_of = cuda_beside<typename Problem::a_type, typename Problem::c_type>;
+    using fusion_of = cuda_fusion<typename Problem::a_type, typename Problem::c_type>;
     template <class Problem>
-    status multiply(Problem const& p, arena& memory, beside_of<Problem> const* beside = nullptr) const {
-        cuda_product<Problem> product(session(), stream, p, in_order<typename Problem::a_type>(), beside);
+    status multiply(Problem const& p, arena& memory, fusion_of<Problem> const* fusion = nullptr) const {
+        cuda_product<Problem> product(session(), stream, p, in_order<typename Problem::a_type>(), fusion);
         if (status s = product.check(check_pointers); !s) return s;
         using In = typename Problem::a_type;
         cuda_sides const sides = product.sides();
@@ -401,34 +403,34 @@ private:
     // The choice for operands of two types: the kernel reads them as they are stored, or reads copies, if copies take
     // less time.
     template <class W>
-    cuda_choice choice_of_two(cuda_sides const& s, cuda_layout const& lying) const {
-        cuda_choice copied = choice_for<W>(s, {lying.a_along_k, lying.b_along_k, lying.a_in_lines});
-        copied.cycles += cycles_of_widening(where(), s, lying, sizeof(W));
-        cuda_choice const read = choice_for<W>(s, lying);
+    cuda_choice choice_of_two(cuda_sides const& s, cuda_layout const& layout) const {
+        cuda_choice copied = choice_for<W>(s, {layout.a_along_k, layout.b_along_k, layout.a_in_lines});
+        copied.cycles += cycles_of_widening(where(), s, layout, sizeof(W));
+        cuda_choice const read = choice_for<W>(s, layout);
         return read.widens && read.cycles < copied.cycles ? read : copied;
     }
     // The layout of operands of two types; the second operand comes first if they are `turned`.
     template <class S>
-    static cuda_layout stored(cuda_layout lying, bool turned) {
+    static cuda_layout stored(cuda_layout layout, bool turned) {
         auto const narrow = []<class T>(T const*) {
             return static_cast<short>(std::is_same_v<T, typename S::wide_type> ? 0 : sizeof(T));
         };
         typename S::a_type const* a = nullptr;
         typename S::b_type const* b = nullptr;
-        lying.a_bytes = turned ? narrow(b) : narrow(a), lying.b_bytes = turned ? narrow(a) : narrow(b);
-        return lying;
+        layout.a_bytes = turned ? narrow(b) : narrow(a), layout.b_bytes = turned ? narrow(a) : narrow(b);
+        return layout;
     }
 
     // The choice for few columns of C if A is narrower than B. If the choice has the direct engine, few columns get no
     // separate kernel.
-    cuda_choice few_columns(cuda_sides const& s, cuda_layout const& lying, std::size_t element) const {
+    cuda_choice few_columns(cuda_sides const& s, cuda_layout const& layout, std::size_t element) const {
         cuda_choice x;
         if (invariant || tile.engine != cuda_engine::direct || !is_narrow(type_letter<float>(), s)) return x;
         x.tile = {.engine = cuda_engine::narrow, .n = static_cast<short>(s.n)}, x.widens = true;
         if (s.count > 1) return x;
         cuda_device const& d = where();
         cuda_parts_of_k by_model;
-        if (!lying.a_along_k)
+        if (!layout.a_along_k)
             by_model = parts_along_m(type_letter<float>(), element, s, d);
         else if (s.m < d.units && s.k >= 8192)
             by_model.parts = s.k / 2048 < 8 ? s.k / 2048 : 8, by_model.together = d.capability >= 90;
@@ -487,11 +489,11 @@ private:
                 to = x, to_step = step;
                 return {};
             } else {
-                cuda_lying<T> const lying = cuda_lying_of<T>(x, step, p.count);
+                cuda_line_view<T> const lines = cuda_line_view_of<T>(x, step, p.count);
                 cuda_packing<W, T> copy;
-                cuda_lines<W> const l = copy.add(lying, memory);
+                cuda_lines<W> const l = copy.add(lines, memory);
                 to = {{l.data}, l.lines, l.length, l.stride, 1}, to_step = l.step;
-                if (!lying.along_k) to = transposed(to);
+                if (!lines.along_k) to = transposed(to);
                 return copy.run(session(), stream);
             }
         };
@@ -530,19 +532,19 @@ private:
         return tf32 && std::is_same_v<In, float> ? 't' : type_letter<In>();
     }
     template <class In>
-    cuda_choice choice_for(cuda_sides const& s, cuda_layout const& lying = {}) const {
+    cuda_choice choice_for(cuda_sides const& s, cuda_layout const& layout = {}) const {
         cuda_tile only = tile;
         if (only.engine == cuda_engine::direct && s.count == 1)
             only = session().tuned_for(tuning_bucket(letter<In>(), s.m, s.n, s.k));
-        return choice_with<In>(s, only, lying);
+        return choice_with<In>(s, only, layout);
     }
     template <class In>
-    cuda_choice choice_with(cuda_sides const& s, cuda_tile const& only, cuda_layout const& lying) const {
+    cuda_choice choice_with(cuda_sides const& s, cuda_tile const& only, cuda_layout const& layout) const {
         // Choosing takes longer than queueing what was chosen, and products come again.
         struct known {
             int device = -1;
             char type = 0;
-            cuda_layout lying;
+            cuda_layout layout;
             cuda_sides sides{};
             bool invariant = false;
             cuda_tile only;
@@ -555,11 +557,11 @@ private:
         std::uint64_t place = 0; // from the upper bits: the lower ones of sides are often zero
         for (std::ptrdiff_t const x :
              {s.m, s.n, s.k, s.count,
-              std::ptrdiff_t{8192} * lying.b_bytes + std::ptrdiff_t{1024} * lying.a_bytes +
-                  std::ptrdiff_t{8} * type + 4 * lying.a_in_lines + 2 * lying.a_along_k + lying.b_along_k})
+              std::ptrdiff_t{8192} * layout.b_bytes + std::ptrdiff_t{1024} * layout.a_bytes +
+                  std::ptrdiff_t{8} * type + 4 * layout.a_in_lines + 2 * layout.a_along_k + layout.b_along_k})
             place = (place ^ static_cast<std::uint64_t>(x)) * 0x9e3779b97f4a7c15u;
         auto const is_of = [&](known const& k) {
-            return k.device == device && k.type == type && k.lying == lying && k.sides == s &&
+            return k.device == device && k.type == type && k.layout == layout && k.sides == s &&
                    k.invariant == in_order<In>() && k.only == only;
         };
         known &k = all[(place >> 56) * 2], &other = all[(place >> 56) * 2 + 1];
@@ -568,11 +570,11 @@ private:
         other = k;
         k = {device,
              type,
-             lying,
+             layout,
              s,
              in_order<In>(),
              only,
-             choose(where(), type, sizeof(In), s, only, lying, in_order<In>())};
+             choose(where(), type, sizeof(In), s, only, layout, in_order<In>())};
         return k.choice;
     }
 };

@@ -93,11 +93,11 @@ inline bool narrow_on_tensor_cores(char type, cuda_device const& d, std::ptrdiff
 // lines that begin at multiples of 4 bytes; that kernel is faster for many terms. `of_any_size`: also in sizes in which
 // this kernel is never faster.
 inline bool reads_shifted(char type, std::size_t element, cuda_device const& d, cuda_sides const& s,
-                          cuda_layout const& lying, bool of_any_size = false) {
+                          cuda_layout const& layout, bool of_any_size = false) {
     bool const of_type = type == 'h' || type == 'w', no_overflow = s.k <= device_longest - 65536;
     std::size_t const line = static_cast<std::size_t>(s.k) * element;
-    bool const may = of_type && d.capability >= 80 && lying.a_along_k && lying.a_in_lines && line % 16 != 0 &&
-                     s.n <= narrow_most_shifted && no_overflow;
+    bool const may = of_type && d.capability >= 80 && layout.a_along_k && layout.a_in_lines &&
+                     line % 16 != 0 && s.n <= narrow_most_shifted && no_overflow;
     if (!may || of_any_size) return may;
     if (s.count > 1 || s.n > s.m) return false;
     bool const words = line % 4 == 0;
@@ -331,7 +331,7 @@ inline cuda_parts_of_k parts_along_k(std::size_t element, cuda_sides const& s, c
 // read some terms of A at a time, and wait for them. The constants fit measurements on an H100; those for lines along k
 // and for vectors fit an H200.
 inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::ptrdiff_t piece,
-                                std::size_t element, cuda_layout const& lying, int all_units) {
+                                std::size_t element, cuda_layout const& layout, int all_units) {
     auto const up = [](std::ptrdiff_t x, std::ptrdiff_t y) { return static_cast<double>((x + y - 1) / y); };
     // A cluster counts as a block with its share of the pieces, and the multiprocessors of a cluster count as one.
     std::ptrdiff_t const blocks = ((s.m - 1) / t.m + 1) * s.count,
@@ -339,16 +339,16 @@ inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::pt
                          pieces = ((s.k - 1) / piece + t.cluster) / t.cluster;
     auto const size = static_cast<double>(element), k = static_cast<double>(s.k),
                n = static_cast<double>(s.n);
-    double const bytes = static_cast<double>(s.m * s.count) * (k + n) * size,
-                 of_b = static_cast<double>(blocks) * k * n * size;
+    double const bytes_of_a_and_c = static_cast<double>(s.m * s.count) * (k + n) * size,
+                 bytes_of_b = static_cast<double>(blocks) * k * n * size;
     // An H200 has four small blocks that read A along k on a multiprocessor.
-    bool const small = lying.a_along_k && element <= 4 && shared_bytes_of_ordered(t, element, true) < 55000;
+    bool const small = layout.a_along_k && element <= 4 && shared_bytes_of_ordered(t, element, true) < 55000;
     double const rounds = up(blocks, std::ptrdiff_t{small ? 4 : 2} * units);
     double const steps = up(pieces, t.micro_m) * up(piece, t.k);
     double const depth = piece < t.k ? static_cast<double>(piece) : t.k;
     double const at_a_time = element == 16 ? 8 : t.micro_n == 1 ? 32 : 16;
     double const term = element == 2 ? 2.5 : t.micro_n == 1 ? 10 : 12 * t.micro_n;
-    double const step = lying.a_along_k ? 600 + depth * term : (s.n == 1 ? 1700 : 1100) * depth / at_a_time;
+    double const step = layout.a_along_k ? 600 + depth * term : (s.n == 1 ? 1700 : 1100) * depth / at_a_time;
     // Bytes of A and B that a multiprocessor reads in a cycle. Bytes of a B of 16-bit types count one and a half times,
     // since warps wait longer for them. If blocks are few, some multiprocessors idle.
     bool const dense = static_cast<std::size_t>(s.k) * element % 16 == 0;
@@ -361,20 +361,20 @@ inline double cycles_of_ordered(cuda_tile const& t, cuda_sides const& s, std::pt
                  of_several = element == 2                    ? of_halves
                               : element == 4 || element == 16 ? 16
                                                               : 12,
-                 rate = !lying.a_along_k ? 10
-                        : s.n == 1       ? of_vector
-                                         : of_several;
-    double const of_both = bytes + (lying.a_along_k && element == 2 ? 1.5 : 1) * of_b,
+                 rate = !layout.a_along_k ? 10
+                        : s.n == 1        ? of_vector
+                                          : of_several;
+    double const traffic = bytes_of_a_and_c + (layout.a_along_k && element == 2 ? 1.5 : 1) * bytes_of_b,
                  even = static_cast<double>(blocks) / (up(blocks, units) * static_cast<double>(units)),
-                 slowed = !lying.a_along_k || blocks > 4 * units ? 1
-                          : 3 * blocks < units                   ? 1 / even
-                                                                 : 2 - even;
+                 slowed = !layout.a_along_k || blocks > 4 * units ? 1
+                          : 3 * blocks < units                    ? 1 / even
+                                                                  : 2 - even;
     // Elements are copied one by one, 32 words of them in 13 cycles.
-    bool const by_elements = lying.a_along_k && element > 2 && !dense;
+    bool const by_elements = layout.a_along_k && element > 2 && !dense;
     double const copying =
         by_elements ? up(blocks, units) * (t.m + n) * k / t.cluster * size / 4 * 13 / 32 : 0;
     double const summing = rounds * steps * step + copying,
-                 reading = of_both / (rate * static_cast<double>(units * t.cluster)) * slowed;
+                 reading = traffic / (rate * static_cast<double>(units * t.cluster)) * slowed;
     double const meeting = t.cluster > 1 ? up(blocks, units) * (element == 2 ? 1500 : 300) : 0;
     double const working = (element == 2 ? 4800 : 5300) + meeting + (summing > reading ? summing : reading),
                  queued = launching(1, false);
@@ -469,20 +469,21 @@ void for_other_clusters(cuda_device const& d, cuda_tile const& tile, cuda_sides 
 }
 
 // Cycles to copy operands of two types in the wider type, whose elements have `element` bytes.
-inline double cycles_of_widening(cuda_device const& d, cuda_sides const& s, cuda_layout const& lying,
+inline double cycles_of_widening(cuda_device const& d, cuda_sides const& s, cuda_layout const& layout,
                                  std::size_t element) {
     auto const bytes = [&](std::ptrdiff_t side, short narrow) {
         std::ptrdiff_t const each = narrow > 0 ? narrow + static_cast<std::ptrdiff_t>(element) : 0;
         return static_cast<double>(side) * static_cast<double>(s.k * s.count * each);
     };
-    return 5500 + (bytes(s.m, lying.a_bytes) + bytes(s.n, lying.b_bytes)) / 18 / d.units; // as in cuda_model
+    return 5500 +
+           (bytes(s.m, layout.a_bytes) + bytes(s.n, layout.b_bytes)) / 18 / d.units; // as in cuda_model
 }
 
 // `type` is the letter of the operands, or t. `only` is a tile that the caller wants for all. `invariant`: the order of
 // sums may depend on k and the type only. Products of integers are exact in any order. `of_complex`: the product of
-// real numbers that replaces one of complex numbers; its operands may lie otherwise than `lying` says.
+// real numbers that replaces one of complex numbers; its operands may lie otherwise than `layout` says.
 inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, cuda_sides const& s,
-                          cuda_tile const& only, cuda_layout const& lying = {}, bool invariant = false,
+                          cuda_tile const& only, cuda_layout const& layout = {}, bool invariant = false,
                           bool of_complex = false) {
     cuda_order const order(d, type, s.k);
     double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
@@ -506,17 +507,17 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         bool const all_run = parts == 2 ? tiles * parts <= d.units : 5 * tiles * parts <= 4 * d.units;
         return d.capability >= 90 && all_run && adds_up_together(tile, element, parts);
     };
-    bool const fetched = static_cast<std::size_t>(lying.a_along_k ? s.k : s.m) * element % 16 == 0 &&
-                         static_cast<std::size_t>(lying.b_along_k ? s.k : s.n) * element % 16 == 0;
+    bool const fetched = static_cast<std::size_t>(layout.a_along_k ? s.k : s.m) * element % 16 == 0 &&
+                         static_cast<std::size_t>(layout.b_along_k ? s.k : s.n) * element % 16 == 0;
     // Whether `shifted` makes a difference to a tile.
     auto const may_shift = [&](cuda_tile const& tile) {
-        if (lying.widens()) return takes_any_lines(tile) && !(invariant && may_read_along_k(tile));
-        if (may_read_along_k(tile)) return !invariant && (lying.a_along_k || lying.b_along_k);
+        if (layout.widens()) return takes_any_lines(tile) && !(invariant && may_read_along_k(tile));
+        if (may_read_along_k(tile)) return !invariant && (layout.a_along_k || layout.b_along_k);
         bool const gathers = tile.engine == cuda_engine::simt && takes_any_lines(tile);
         return !fetched && (gathers || takes_words(tile, element));
     };
     auto consider = [&](cuda_tile const& tile, int blocks, double rate) {
-        if (!can_run(tile, d, element, element != 2 || lying.b_along_k)) return;
+        if (!can_run(tile, d, element, element != 2 || layout.b_along_k)) return;
         std::ptrdiff_t const tiles = ((s.m - 1) / tile.m + 1) * ((s.n - 1) / tile.n + 1);
         // A tile is left out if it would take longer even at its best. Tiles of tf32 may lie turned, and their number
         // is then that of tiles with exchanged sides.
@@ -525,15 +526,24 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         if (least > best.cycles && type != 't') return;
         auto with = [&](cuda_choice next) {
             int const beside = next.piece > 0 && next.part == 0 ? blocks_with_pieces(tile, blocks) : blocks;
-            next.cycles = cuda_model(tile, beside, rate, s, next, d, element, result, lying).cycles();
+            next.cycles = cuda_model({.tile = tile,
+                                      .blocks = beside,
+                                      .rate = rate,
+                                      .choice = next,
+                                      .sides = s,
+                                      .layout = layout,
+                                      .element = element,
+                                      .result = result,
+                                      .device = d})
+                              .cycles();
             if (next.cycles < best.cycles) best = next;
         };
         auto with_parts = [&](std::ptrdiff_t part, std::ptrdiff_t whole) {
             for (bool const shifted : {false, true}) {
-                if (shifted ? !may_shift(tile) : lying.widens()) continue;
+                if (shifted ? !may_shift(tile) : layout.widens()) continue;
                 cuda_choice next;
                 next.tile = tile, next.part = part, next.whole = whole, next.shifted = shifted;
-                next.invariant = invariant, next.piece = best.piece, next.widens = lying.widens();
+                next.invariant = invariant, next.piece = best.piece, next.widens = layout.widens();
                 with(next);
                 next.together = part > 0 && whole == 0 && can_be_together(tile, next.parts(s.k));
                 if (next.together) with(next);
@@ -560,7 +570,8 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
                              all = ((s.m - 1) / tile.m / tile.cluster + 1) *
                                    ((s.n - 1) / tile.n / tile.beside + 1) * together;
         std::ptrdiff_t const places = std::ptrdiff_t{blocks} * units_for(tile, d.units), left = all % places;
-        if (!divides_last_round(tile, element) || lying.widens() || s.count != 1 || all < places || left == 0)
+        if (!divides_last_round(tile, element) || layout.widens() || s.count != 1 || all < places ||
+            left == 0)
             return;
         for (std::ptrdiff_t parts = 2; parts <= 16; ++parts) {
             std::ptrdiff_t const part = ((s.k - 1) / parts / tile.k + 1) * tile.k;
@@ -611,7 +622,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
     if (best.tile.engine != cuda_engine::direct) return best;
     best.cycles = directly;
     // No other kernel widens operands. If the caller wants a tile of another kernel, the operands are copied.
-    if (lying.widens()) {
+    if (layout.widens()) {
         best.cycles = 1e300;
         for (cuda_entry const& e : cuda_entries)
             if (only.engine == cuda_engine::direct && e.tile.engine == cuda_engine::simt && type == 's')
@@ -624,7 +635,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         return best;
     }
     bool const asked = only.engine == cuda_engine::narrow && only.group > 1; // as in tile_for_narrow()
-    if (!invariant && reads_shifted(type, element, d, s, lying, asked)) {
+    if (!invariant && reads_shifted(type, element, d, s, layout, asked)) {
         cuda_parts_of_k const by_model = parts_of_shifted(element, s, d);
         bool const given = only.engine == cuda_engine::narrow && only.parts > 0;
         std::ptrdiff_t const parts = s.count > 1 ? 1 : given ? only.parts : by_model.parts;
@@ -640,12 +651,12 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         if (narrow.cycles < best.cycles) best = narrow;
     }
     // Where A does not lie along k, tiles for tensor cores read it faster than kernels for few columns do.
-    bool const as_it_lies = !order.on_tensor_cores || (lying.a_along_k && lying.a_in_lines);
+    bool const as_it_lies = !order.on_tensor_cores || (layout.a_along_k && layout.a_in_lines);
     // This kernel is also taken without `invariant` where lines begin anywhere, and where the blocks of a cluster share
     // a long k, if the model says that this kernel is faster by a margin. Doubles need a smaller margin.
     bool const anywhere = static_cast<std::size_t>(s.k) * element % 16 != 0;
     bool const may_order = d.capability == 90 && !of_complex && std::strchr("sdhw", type) && s.count == 1 &&
-                           lying.a_along_k && lying.a_in_lines && (anywhere || element > 2);
+                           layout.a_along_k && layout.a_in_lines && (anywhere || element > 2);
     double const margin = invariant ? 1 : element == 8 ? 1.15 : 1.4;
     cuda_choice ordered;
     ordered.cycles = 1e300, ordered.invariant = true, ordered.piece = order.piece;
@@ -655,10 +666,10 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         for (short cluster = 1; cluster == 1 || (d.capability >= 90 && cluster <= 8 && cluster * piece < s.k);
              cluster = static_cast<short>(2 * cluster)) {
             cuda_tile const tile =
-                tile_for_ordered(s.m * s.count, s.n, s.k, piece, element, lying.a_along_k, d, cluster);
+                tile_for_ordered(s.m * s.count, s.n, s.k, piece, element, layout.a_along_k, d, cluster);
             // Clusters are for multiprocessors that would otherwise idle.
             if (cluster > 1 && ((s.m - 1) / tile.m + 1) * s.count * cluster > 3 * d.units) continue;
-            double const cycles = cycles_of_ordered(tile, s, piece, element, lying, d.units);
+            double const cycles = cycles_of_ordered(tile, s, piece, element, layout, d.units);
             if (cycles < ordered.cycles) ordered.tile = tile, ordered.cycles = cycles;
         }
     }
@@ -678,10 +689,10 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         // Lines along k that begin within 16 bytes are read word by word, or element by element; tiles may then be
         // faster.
         std::size_t const line = static_cast<std::size_t>(s.k) * element;
-        bool const dense = !lying.a_along_k || line % 16 == 0 || s.n == 1;
+        bool const dense = !layout.a_along_k || line % 16 == 0 || s.n == 1;
         bool const words = element < 4 && line % 4 == 0;
         bool const given = only.engine == cuda_engine::narrow && only.parts > 0;
-        bool const by_words = lying.a_along_k && lying.a_in_lines && line % 4 == 0 && element < 4 &&
+        bool const by_words = layout.a_along_k && layout.a_in_lines && line % 4 == 0 && element < 4 &&
                               narrow_on_tensor_cores(type, d, s.n, true);
         bool const by_steps = by_words && s.k < 32768 && s.count == 1;
         std::ptrdiff_t parts = given ? only.parts : 1;
@@ -689,7 +700,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         if (given) {
             narrow.together =
                 only.cluster > 1 && d.capability >= 90 && parts > 1 && parts <= 8 && s.count == 1;
-        } else if (!lying.a_along_k) {
+        } else if (!layout.a_along_k) {
             cuda_parts_of_k const by_model = parts_along_m(type, element, s, d);
             parts = by_model.parts, narrow.together = by_model.together, reading = by_model.cycles;
         } else if (by_steps) {
@@ -717,25 +728,25 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         narrow.together &= narrow.part > 0;
         if (given) return narrow;
         // Tiles of doubles on the tensor cores read such an A as fast as this kernel, and need no copy of B.
-        bool const by_tiles = type == 'd' && d.capability >= 90 && s.n > 4 && lying.a_along_k;
+        bool const by_tiles = type == 'd' && d.capability >= 90 && s.n > 4 && layout.a_along_k;
         bool const gathers = narrow.part > 0 && !narrow.together;
         // Where A lies along k, B is copied, with two exceptions: B lies along k, too, aligned, as a single column
         // does; or tensor cores read B as it lies.
-        bool const copied = s.n > 1 && lying.a_along_k && !by_words &&
-                            (!lying.b_along_k || static_cast<std::size_t>(s.k) * element % 16 != 0);
+        bool const copied = s.n > 1 && layout.a_along_k && !by_words &&
+                            (!layout.b_along_k || static_cast<std::size_t>(s.k) * element % 16 != 0);
         // Bytes in a cycle. Several columns of doubles may be multiplied sooner by the tensor cores of tiles.
         bool const by_threads =
-            !lying.a_along_k && s.n > 1 && !narrow_on_tensor_cores(type, d, s.n, lying.a_along_k);
+            !layout.a_along_k && s.n > 1 && !narrow_on_tensor_cores(type, d, s.n, layout.a_along_k);
         bool const surely = dense && !by_threads && !(element == 8 && s.n > 1);
         double const by_vectors = surely ? 20 : 12;
         double const by_elements = element == 1 ? 3 : element == 2 ? 4.5 : 12;
         double const rate = dense ? by_vectors : words ? 10 : by_elements;
         // Sums of a row that is read by elements are added up by the threads of a warp.
         double const rows = dense || words ? 0 : static_cast<double>(s.m) * static_cast<double>(s.count);
-        narrow.cycles = lying.a_along_k ? 5000 + bytes / (rate * d.units) +
-                                              rows * 50 * static_cast<double>(s.n) / d.units +
-                                              (gathers ? 4000 : 0) + (dense && !surely && copied ? 7500 : 0)
-                                        : reading;
+        narrow.cycles = layout.a_along_k ? 5000 + bytes / (rate * d.units) +
+                                               rows * 50 * static_cast<double>(s.n) / d.units +
+                                               (gathers ? 4000 : 0) + (dense && !surely && copied ? 7500 : 0)
+                                         : reading;
         // Threads that read by elements wait for the copy, and then for each of their elements.
         bool const waits_twice = copied && !dense && !words && element > 1;
         if (waits_twice && narrow.cycles < 18000) narrow.cycles = 18000;
@@ -744,7 +755,7 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         // bits may divide k better.
         bool const doubles_may = type == 'd' && d.capability >= 90 && s.m % 2 != 0 && s.count == 1;
         bool const as_tiles =
-            (element == 2 && (!lying.a_along_k || by_steps)) || (!lying.a_along_k && doubles_may);
+            (element == 2 && (!layout.a_along_k || by_steps)) || (!layout.a_along_k && doubles_may);
         if (bytes > 1e6 && surely && !as_tiles) return or_ordered(narrow);
         // Launches take most of the time of small products, and tiles may need fewer launches.
         double const queued = launching(1 + gathers + copied, false);
@@ -758,25 +769,26 @@ inline cuda_choice choose(cuda_device const& d, char type, std::size_t element, 
         // that the hardware does not fetch.
         bool const lines_along_k = static_cast<std::size_t>(s.k) * element % 16 == 0;
         if (engine == cuda_engine::mma && d.capability == 90 && element != 2 &&
-            (lines_along_k || !lying.a_along_k || !lying.b_along_k))
+            (lines_along_k || !layout.a_along_k || !layout.b_along_k))
             continue;
         auto const consider_clusters = [&](cuda_tile const& given, double rate) {
             consider(given, e.blocks, rate);
             if (engine == cuda_engine::wgmma)
                 for_other_clusters(
-                    d, given, s, element, lying.b_along_k,
+                    d, given, s, element, layout.b_along_k,
                     [&](cuda_tile const& tile, double part) { consider(tile, e.blocks, rate * part); });
         };
         consider_clusters(e.tile, static_cast<double>(e.rate));
         if (engine == cuda_engine::wgmma)
-            for_clustered_widths(d, e.tile, s, element, lying.b_along_k,
+            for_clustered_widths(d, e.tile, s, element, layout.b_along_k,
                                  [&](cuda_tile const& tile, double part) {
                                      consider(tile, e.blocks, static_cast<double>(e.rate) * part);
                                  });
-        if (engine == cuda_engine::wgmma && (element == 2 || (element == 1 && lying.b_along_k)))
-            for_other_widths(d, e.tile, s, element, lying.b_along_k, [&](cuda_tile const& tile, double part) {
-                consider_clusters(tile, static_cast<double>(e.rate) * part);
-            });
+        if (engine == cuda_engine::wgmma && (element == 2 || (element == 1 && layout.b_along_k)))
+            for_other_widths(d, e.tile, s, element, layout.b_along_k,
+                             [&](cuda_tile const& tile, double part) {
+                                 consider_clusters(tile, static_cast<double>(e.rate) * part);
+                             });
     }
     if (cuda_choice const reals = by_reals({}); reals.by_reals && reals.cycles < best.cycles) best = reals;
     return or_ordered(best);

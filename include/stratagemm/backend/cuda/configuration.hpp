@@ -343,7 +343,7 @@ inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdi
                             : 64;
     while (t.k >= 2 * piece && t.k > 64) t.k = static_cast<short>(t.k / 2);
     std::ptrdiff_t const steps = ((piece < k ? piece : k) - 1) / t.k + 1, most = on_tensor_cores ? 64 : 32;
-    std::ptrdiff_t rows = a_along_k ? 1 : most, at_once = 1;
+    std::ptrdiff_t rows = a_along_k ? 1 : most, step_pieces = 1;
     auto const blocks = [&] { return (m - 1) / rows + 1; };
     auto const with = [&](std::ptrdiff_t some) {
         bool const one_each = on_tensor_cores || some * rows * n <= 256;
@@ -358,32 +358,32 @@ inline cuda_tile tile_for_ordered(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdi
         return all < d.shared_bytes ? all : d.shared_bytes;
     };
     if (a_along_k) {
-        while (at_once < pieces && at_once < 32) at_once *= 2;
+        while (step_pieces < pieces && step_pieces < 32) step_pieces *= 2;
         auto const double_rows = [&](std::ptrdiff_t enough) { // blocks
             bool const may = rows < most && 2 * rows * n <= 256 && m >= 2 * rows * enough;
             if (may) rows *= 2;
             return may;
         };
         if (on_tensor_cores)
-            while ((rows * at_once < 64 || rows < (n == 1 ? 8 : 2 * n)) && double_rows(2 * units / 5)) {
+            while ((rows * step_pieces < 64 || rows < (n == 1 ? 8 : 2 * n)) && double_rows(2 * units / 5)) {
             }
         else {
             while (rows < (n == 1 ? 8 : 32) && double_rows(n == 1 ? 9 * units / 10 : units / 2)) {
             }
-            while (n == 1 && rows * at_once < 64 && double_rows(4 * units)) {
+            while (n == 1 && rows * step_pieces < 64 && double_rows(4 * units)) {
             }
         }
         if (std::ptrdiff_t const some = n >= 8 ? 8 : 16;
-            with(at_once) > room() && (rows > some || (n == 1 && m >= some * units)))
+            with(step_pieces) > room() && (rows > some || (n == 1 && m >= some * units)))
             rows = some;
     } else {
         auto const least = static_cast<std::ptrdiff_t>(32 / element);
         while (rows > least && 2 * blocks() <= units) rows /= 2;
     }
     while (rows > 1 && with(1) > d.shared_bytes) rows /= 2;
-    at_once = 1;
-    while (at_once < pieces && at_once < 32 && with(2 * at_once) <= room()) at_once *= 2;
-    with(at_once);
+    step_pieces = 1;
+    while (step_pieces < pieces && step_pieces < 32 && with(2 * step_pieces) <= room()) step_pieces *= 2;
+    with(step_pieces);
     return t;
 }
 

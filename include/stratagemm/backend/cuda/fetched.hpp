@@ -49,9 +49,9 @@ struct cuda_lines {
     }
 };
 
-// An operand with its lines as rows.
+// A view of an operand whose rows are the lines of the operand.
 template <class T>
-struct cuda_lying {
+struct cuda_line_view {
     cuda_view<T const> view;
     index_t step, count;
     bool along_k;
@@ -71,14 +71,14 @@ inline bool cuda_along_k(index_t rows, index_t row_stride, index_t col_stride) {
            (magnitude(col_stride) == magnitude(row_stride) && rows > 1) || rows == 1;
 }
 template <class T>
-cuda_lying<T> cuda_lying_of(cuda_view<T const> const& v, index_t step, index_t count) {
+cuda_line_view<T> cuda_line_view_of(cuda_view<T const> const& v, index_t step, index_t count) {
     bool const along_k = cuda_along_k(v.rows, v.row_stride, v.col_stride);
-    cuda_lying<T> x{v, step, count, along_k};
+    cuda_line_view<T> x{v, step, count, along_k};
     if (!along_k) x.transpose();
     return x;
 }
 template <class T>
-cuda_lines<T> cuda_lines_of(cuda_lying<T> const& x) {
+cuda_lines<T> cuda_lines_of(cuda_line_view<T> const& x) {
     cuda_lines<T> l{x.view.data.address, x.view.rows, x.view.cols, x.count, x.view.row_stride, x.step};
     if (l.lines == 1) l.stride = cuda_lines<T>::rounded(l.length); // there is no next line
     if (x.view.col_stride != 1 && x.view.cols > 1) l.stride = -1;  // not lines: cannot be fetched
@@ -114,7 +114,7 @@ class cuda_packing {
 
 public:
     // Returns where the copy will be.
-    cuda_lines<T> add(cuda_lying<From> const& x, cuda_arena& memory) {
+    cuda_lines<T> add(cuda_line_view<From> const& x, cuda_arena& memory) {
         index_t const count = x.step == 0 ? 1 : x.count; // one matrix that is repeated
         cuda_lines<T> packed{nullptr, x.view.rows, x.view.cols, x.count, cuda_lines<T>::rounded(x.view.cols),
                              0};

@@ -30,30 +30,42 @@ inline constexpr double cuda_bytes_of_pair = 43;
 // Cycles until the host has queued `launches` launches and made the maps of operands. Small products wait for that.
 inline double launching(int launches, bool maps) { return 8500.0 * launches - 2500 + (maps ? 1500 : 0); }
 
+// A product, and a way to run it: `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle.
+// An element of the operands has `element` bytes, and one of C `result` bytes.
+struct cuda_model_input {
+    cuda_tile const& tile;
+    int blocks;
+    double rate;
+    cuda_choice const& choice;
+    cuda_sides const& sides;
+    cuda_layout const& layout;
+    std::size_t element, result;
+    cuda_device const& device;
+};
+
 // The model counts rounds of blocks on all multiprocessors. In a round each block has a tile of C and all of k. If k is
 // in parts, the model adds another launch, and the time to write and to read the sums of the parts. Where only the last
 // round is in parts, the model counts it as a separate round. All times are in cycles. The constants are those that fit
 // measurements on an H200 best (bench/results/tiles-h200.txt), and on an H100 (tiles-h100.txt).
 class cuda_model {
 public:
-    // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle. An element of the
-    // operands has `element` bytes, and one of C `result` bytes.
-    cuda_model(cuda_tile const& given, int blocks, double rate, cuda_sides const& s, cuda_choice const& how,
-               cuda_device const& d, std::size_t element, std::size_t result, cuda_layout const& lying)
-        : form_(
-              form_for(given, element,
-                       {.a_along_k = lying.a_along_k, .b_along_k = lying.b_along_k, .direct = how.shifted})),
-          t_(lying_on_c(given, form_, element)), s_(s), how_(how), blocks_(blocks),
-          units_(units_for(given, d.units)), rate_(rate), memory_(d.bytes_per_cycle * d.units),
-          cache_(real(d.cache_bytes)), element_(element), lying_(lying),
-          row_bytes_(static_cast<std::size_t>(s.n) * result), size_(real(element)), result_(real(result)),
-          size_of_a_(lying.a_bytes > 0 ? lying.a_bytes : size_),
-          size_of_b_(lying.b_bytes > 0 ? lying.b_bytes : size_), sum_size_(element < 4 ? 4 : size_),
-          parts_(real(how.parts(s.k))), whole_(real(how.whole)),
-          tiles_(up(s.m, std::ptrdiff_t{t_.m} * t_.cluster) * t_.cluster *
-                 up(s.n, std::ptrdiff_t{t_.n} * t_.beside) * t_.beside * real(s.count)) {
+    explicit cuda_model(cuda_model_input const& x)
+        : form_(form_for(x.tile, x.element,
+                         {.a_along_k = x.layout.a_along_k,
+                          .b_along_k = x.layout.b_along_k,
+                          .direct = x.choice.shifted})),
+          t_(lying_on_c(x.tile, form_, x.element)), s_(x.sides), how_(x.choice), blocks_(x.blocks),
+          units_(units_for(x.tile, x.device.units)), rate_(x.rate),
+          memory_(x.device.bytes_per_cycle * x.device.units), cache_(real(x.device.cache_bytes)),
+          element_(x.element), layout_(x.layout), row_bytes_(static_cast<std::size_t>(s_.n) * x.result),
+          size_(real(element_)), result_(real(x.result)),
+          size_of_a_(layout_.a_bytes > 0 ? layout_.a_bytes : size_),
+          size_of_b_(layout_.b_bytes > 0 ? layout_.b_bytes : size_), sum_size_(element_ < 4 ? 4 : size_),
+          parts_(real(how_.parts(s_.k))), whole_(real(how_.whole)),
+          tiles_(up(s_.m, std::ptrdiff_t{t_.m} * t_.cluster) * t_.cluster *
+                 up(s_.n, std::ptrdiff_t{t_.n} * t_.beside) * t_.beside * real(s_.count)) {
         if (!gathers()) return;
-        int const room = blocks_in(d.shared_bytes);
+        int const room = blocks_in(x.device.shared_bytes);
         if (room < blocks_) blocks_ = room;
     }
 
@@ -79,8 +91,8 @@ private:
     int warps_of_tile() const { return t_.m / t_.micro_m * (t_.n / t_.micro_n); } // of fp64 and mma
     bool on_tensor_cores() const { return is(cuda_engine::wgmma) || is(cuda_engine::mma); }
     bool rows_are_aligned() const { return row_bytes_ % 16 == 0; }
-    std::ptrdiff_t line_of_a() const { return lying_.a_along_k ? s_.k : s_.m; }
-    std::ptrdiff_t line_of_b() const { return lying_.b_along_k ? s_.k : s_.n; }
+    std::ptrdiff_t line_of_a() const { return layout_.a_along_k ? s_.k : s_.m; }
+    std::ptrdiff_t line_of_b() const { return layout_.b_along_k ? s_.k : s_.n; }
     // The lines that tiles are fetched from: those of a copy, if there is one.
     std::ptrdiff_t fetched_line(std::ptrdiff_t side, bool lies_along_k, bool along_k) const {
         std::ptrdiff_t const line = lies_along_k ? s_.k : side;
@@ -97,14 +109,14 @@ private:
         return reads_lines(t_.engine) && copies ? real(side) * real(s_.k * s_.count) * size_ : 0;
     }
     double not_fetchable() const {
-        return copied_of(s_.m, lying_.a_along_k, form_.a_along_k) +
-               copied_of(s_.n, lying_.b_along_k, form_.b_along_k);
+        return copied_of(s_.m, layout_.a_along_k, form_.a_along_k) +
+               copied_of(s_.n, layout_.b_along_k, form_.b_along_k);
     }
     // Threads of a block copy operands that the hardware cannot fetch, or that have to be widened, if the operands lie
     // as the tile takes them: lines of any kind, words, or aligned pieces that the threads shift.
     bool copies_itself() const {
-        return how_.whole == 0 && (not_fetchable() > 0 || lying_.widens()) &&
-               form_.a_along_k == lying_.a_along_k && form_.b_along_k == lying_.b_along_k;
+        return how_.whole == 0 && (not_fetchable() > 0 || layout_.widens()) &&
+               form_.a_along_k == layout_.a_along_k && form_.b_along_k == layout_.b_along_k;
     }
     bool lines_are_words() const {
         return static_cast<std::size_t>(line_of_a() | line_of_b()) * element_ % 4 == 0;
@@ -225,8 +237,8 @@ private:
         }
         double const bytes_per_cycle = shifts() ? (has_one_stage() ? 13 : 14) : 60;
         double const asked =
-            rows * slowed(fetched_line(s_.m, lying_.a_along_k, form_.a_along_k), share) / t_.beside +
-            cols * slowed(fetched_line(s_.n, lying_.b_along_k, form_.b_along_k), share, begins_within()) /
+            rows * slowed(fetched_line(s_.m, layout_.a_along_k, form_.a_along_k), share) / t_.beside +
+            cols * slowed(fetched_line(s_.n, layout_.b_along_k, form_.b_along_k), share, begins_within()) /
                 t_.cluster;
         // All bytes count, whichever block asks for them. Lines that arrive in several blocks at once arrive sooner.
         double const all_of_it = (rows + cols) * (in_large_cluster() ? 0.75 : 1);
@@ -250,8 +262,8 @@ private:
     }
     // Floats that gathering copies at a time, or in the time of one. What lies along k is turned, one by one.
     static double unit_of(std::ptrdiff_t line) { return line % 4 == 0 ? 4 : line % 2 == 0 ? 1.3 : 1; }
-    double unit_of_a() const { return lying_.a_along_k && turns_on_the_way(t_) ? 1 : unit_of(line_of_a()); }
-    double unit_of_b() const { return lying_.b_along_k && turns_on_the_way(t_) ? 1 : unit_of(line_of_b()); }
+    double unit_of_a() const { return layout_.a_along_k && turns_on_the_way(t_) ? 1 : unit_of(line_of_a()); }
+    double unit_of_b() const { return layout_.b_along_k && turns_on_the_way(t_) ? 1 : unit_of(line_of_b()); }
 
     // A step of mma with one stage: a block waits for it, and multiplies it. If it is alone, it copies nothing
     // meanwhile.
@@ -272,7 +284,7 @@ private:
             double const tiles = tiles_ < units_ ? tiles_ : units_,
                          same = form_.b_along_k && s_.n <= t_.n ? 0.075 * tiles * t_.n : 0;
             // Two warps read so little at a time that lines which share sectors of 32 bytes are felt.
-            bool const shares = streams() && warps_of_tile() < 4 && lying_.a_along_k && s_.k % 4 == 2;
+            bool const shares = streams() && warps_of_tile() < 4 && layout_.a_along_k && s_.k % 4 == 2;
             double const one = reads_pages() || shares ? 400 : 250;
             return same > one ? same : one;
         }
@@ -296,14 +308,14 @@ private:
     // pages.
     bool reads_pages() const {
         double const bytes_of_b = real(s_.k) * real(s_.n) * size_;
-        return !lying_.b_along_k && s_.m <= t_.m && bytes_of_b > 4e6 && rows_are_aligned();
+        return !layout_.b_along_k && s_.m <= t_.m && bytes_of_b > 4e6 && rows_are_aligned();
     }
     // If one column of tiles covers C, all of A comes from memory.
     bool streams() const { return s_.n <= t_.n && real(s_.m) * real(s_.k) * size_ > 4e6; }
     // Whether one row of tiles covers C, and all of B, along k, comes from memory.
     bool streams_any() const {
         double const bytes_of_b = real(s_.k) * real(s_.n) * size_;
-        return streams() || (lying_.b_along_k && s_.m <= t_.m && bytes_of_b > 4e6);
+        return streams() || (layout_.b_along_k && s_.m <= t_.m && bytes_of_b > 4e6);
     }
     double waiting(std::ptrdiff_t depth, double beside) const {
         return (up(depth, t_.k) - (reads_lines(t_.engine) ? 0 : 0.6)) * shortest_step(beside);
@@ -402,7 +414,7 @@ private:
         if (gathers()) {
             // An operand that is turned on the way lies better than lines along k. Where both operands are turned,
             // threads with many sums wait for shared memory.
-            bool const both_turned = lying_.a_along_k && lying_.b_along_k;
+            bool const both_turned = layout_.a_along_k && layout_.b_along_k;
             by_layout = !turns_on_the_way(t_) ? 1
                         : sums <= 32          ? 1.07
                                               : (sums == 64 ? 1 : 1.04) - (both_turned ? 0.06 : 0);
@@ -414,12 +426,12 @@ private:
         }
         if (is(cuda_engine::simt) && !gathers()) by_layout *= 1.03;
         // Lines of B along k are read by fewer threads beside each other.
-        if (is(cuda_engine::blocked) && element_ == 4 && lying_.b_along_k) by_layout *= 0.93;
+        if (is(cuda_engine::blocked) && element_ == 4 && layout_.b_along_k) by_layout *= 0.93;
         return rate_ * by_layout;
     }
 
     // If each block has one tile, and fetches by hardware, all of them store at the same time, no faster than memory.
-    double storing_at_once(double tiles, double stored) const {
+    double storing_in_step(double tiles, double stored) const {
         if (!is(cuda_engine::simt) || gathers() || how_.part > 0 || tiles_ > real(units_ * blocks_)) return 0;
         return 0.8 * tiles * elements_of_tile() * stored * units_ / memory_;
     }
@@ -427,7 +439,7 @@ private:
     // counts. Products that a cluster adds up are small, and the model is accurate enough without these cycles, except
     // where lanes widen an operand and wait for it.
     double filling(double beside) const {
-        if (!is(cuda_engine::simt) || (how_.together && !lying_.widens())) return 0;
+        if (!is(cuda_engine::simt) || (how_.together && !layout_.widens())) return 0;
         return gathers() ? 2100 + 0.45 * beside * fetching(1, t_.k) : 700;
     }
 
@@ -436,7 +448,7 @@ private:
     double short_parts(double beside, std::ptrdiff_t depth) const {
         double const steps = up(depth, t_.k);
         bool const large =
-            is(cuda_engine::simt) && !gathers() && !lying_.b_along_k && t_.micro_m * t_.micro_n > 64;
+            is(cuda_engine::simt) && !gathers() && !layout_.b_along_k && t_.micro_m * t_.micro_n > 64;
         return large && how_.part > 0 && !how_.together && steps < 8 ? 1500 * (8 - steps) * beside : 0;
     }
 
@@ -456,9 +468,9 @@ private:
         double const between = is(cuda_engine::wgmma) ? 600 : 300;
         if (sends(depth)) return between + summing + handing_over() * beside;
         // Blocks of simt are not in step: some store while others multiply.
-        double const at_once = is(cuda_engine::simt) && beside > 1 ? 0.8 : 1,
-                     of_all = storing(stored) * beside * at_once,
-                     least = storing_at_once(beside * share, stored),
+        double const exposed = is(cuda_engine::simt) && beside > 1 ? 0.8 : 1;
+        double const of_all = storing(stored) * beside * exposed,
+                     least = storing_in_step(beside * share, stored),
                      stores = of_all > least ? of_all : least;
         return between + (stores_meanwhile(stored) && !last ? longer(summing, stores) : summing + stores);
     }
@@ -539,7 +551,7 @@ private:
         // Pieces of lines of B along n that begin anywhere: each step reads other pages, at half of the rate, and so
         // do blocks that have other parts of k.
         double const bytes_of_b = k * n * size_;
-        bool const scattered = shifts() && !lying_.b_along_k && s_.m <= t_.m && bytes_of_b > 4e6;
+        bool const scattered = shifts() && !layout_.b_along_k && s_.m <= t_.m && bytes_of_b > 4e6;
         double const by_pieces = scattered ? 1.8 + 0.03 * parts_ : 1;
         // A copy that is not too large is still in the second-level cache.
         double const kept = copied() < cache_ / 3 ? copied() : 0;
@@ -571,7 +583,7 @@ private:
     int blocks_, units_;
     double rate_, memory_, cache_;
     std::size_t element_;
-    cuda_layout lying_;
+    cuda_layout layout_;
     std::size_t row_bytes_;                   // of C
     double size_, result_;                    // bytes of an element, and of one of C
     double size_of_a_, size_of_b_, sum_size_; // as the operands are stored, and of a sum of a part of k

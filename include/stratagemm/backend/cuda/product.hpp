@@ -7,10 +7,10 @@
 
 STRATAGEMM_BEGIN
 
-// What a product of sums, or one into several targets, has beside the product of the first terms into the first
-// target.
+// The operands of a product of sums, and the targets of a product into several: what is fused with the product of the
+// first terms into the first target.
 template <class In, class Out>
-struct cuda_beside {
+struct cuda_fusion {
     struct sum {
         cuda_view<In const> term[cuda_most_terms];
         int terms = 1;
@@ -20,10 +20,10 @@ struct cuda_beside {
     int targets = 1;
 };
 
-// The product of the first terms into the first target, and the rest in `beside`. What the only term or target is
-// multiplied by goes into alpha.
+// The product of the first terms into the first target, and all terms and targets in `fusion`. What the only term or
+// target is multiplied by goes into alpha.
 template <class Problem>
-auto cuda_plain(Problem const& p, cuda_beside<typename Problem::a_type, typename Problem::c_type>& beside) {
+auto cuda_plain(Problem const& p, cuda_fusion<typename Problem::a_type, typename Problem::c_type>& fusion) {
     using In = typename Problem::a_type;
     using Out = typename Problem::c_type;
     dense_problem<In, In, Out, cuda_memory, typename Problem::epilogue_type> q;
@@ -44,16 +44,16 @@ auto cuda_plain(Problem const& p, cuda_beside<typename Problem::a_type, typename
             return first;
         }
     };
-    q.a = first_of(p.a, beside.a), q.b = first_of(p.b, beside.b);
+    q.a = first_of(p.a, fusion.a), q.b = first_of(p.b, fusion.b);
     if constexpr (is_view<typename Problem::c_operand>::value) {
         q.c = p.c;
     } else {
         auto const& first = p.c.at[0];
         q.c = first.to;
-        beside.targets = p.c.targets;
-        if (beside.targets == 1) q.alpha = q.alpha * first.factor, q.beta = first.keep, q.e = first.from;
-        for (int t = 0; t < beside.targets; ++t)
-            beside.target[t] = {p.c.at[t].to, p.c.at[t].factor, p.c.at[t].keep, p.c.at[t].from};
+        fusion.targets = p.c.targets;
+        if (fusion.targets == 1) q.alpha = q.alpha * first.factor, q.beta = first.keep, q.e = first.from;
+        for (int t = 0; t < fusion.targets; ++t)
+            fusion.target[t] = {p.c.at[t].to, p.c.at[t].factor, p.c.at[t].keep, p.c.at[t].from};
     }
     return q;
 }
@@ -68,23 +68,23 @@ class cuda_product {
     using In = typename Problem::wide_type;
     using Out = typename Problem::c_type;
     using Scalar = typename Problem::scalar;
-    using Beside = cuda_beside<In, Out>;
+    using Fusion = cuda_fusion<In, Out>;
 
 public:
     cuda_product(cuda_session& session, CUstream stream, Problem const& given, bool invariant,
-                 Beside const* beside = nullptr) requires has_one_type<Problem>
+                 Fusion const* fusion = nullptr) requires has_one_type<Problem>
         : session_(session),
           stream_(stream),
           turned_(turns(session.device(), given, invariant)),
           p_(turned_ ? given.transposed() : given),
           epilogue_(given.epilogue),
-          beside_(beside) {}
+          fusion_(fusion) {}
 
     // `oriented` is turned already, as kernels take it.
     cuda_product(cuda_session& session, CUstream stream, Problem const& oriented,
                  bool turned) requires(!has_one_type<Problem>)
         : session_(session), stream_(stream), turned_(turned), p_(oriented), epilogue_(oriented.epilogue),
-          beside_(nullptr) {}
+          fusion_(nullptr) {}
 
     // Whether to turn the product. In either orientation, C may have few columns, and A may be read as it lies.
     static bool turns(cuda_device const& d, Problem const& p, bool invariant) {
@@ -107,12 +107,12 @@ public:
     status check(bool pointers) const {
         if (status s = session_.ready(); !s) return s;
         auto const can_follow = [&](auto const& v) { return session_.check_pointer(v.data.address); };
-        if (pointers && beside_) {
-            for (auto const* sum : {&beside_->a, &beside_->b})
+        if (pointers && fusion_) {
+            for (auto const* sum : {&fusion_->a, &fusion_->b})
                 for (int t = 1; t < sum->terms; ++t)
                     if (status s = can_follow(sum->term[t]); !s) return s;
-            for (int t = 1; t < beside_->targets; ++t) {
-                auto const& target = beside_->target[t];
+            for (int t = 1; t < fusion_->targets; ++t) {
+                auto const& target = fusion_->target[t];
                 if (status s = can_follow(target.to); !s) return s;
                 if (status s = target.keep != Scalar(0) ? can_follow(target.from) : status(); !s) return s;
             }
@@ -134,8 +134,8 @@ public:
     cuda_sides sides() const { return sides_of(p_); }
     cuda_layout layout() const { return layout_of(p_); }
     static cuda_layout layout_of(Problem const& p) {
-        cuda_lying<A> const a = cuda_lying_of<A>(p.a, p.a_step, p.count);
-        cuda_lying<B> const b = cuda_lying_of<B>(transposed(p.b), p.b_step, p.count);
+        cuda_line_view<A> const a = cuda_line_view_of<A>(p.a, p.a_step, p.count);
+        cuda_line_view<B> const b = cuda_line_view_of<B>(transposed(p.b), p.b_step, p.count);
         bool const whole = reinterpret_cast<std::uintptr_t>(a.view.data.address) % sizeof(A) == 0;
         return {a.along_k, b.along_k, whole && a.view.col_stride == 1, narrower<A>, narrower<B>};
     }
@@ -144,7 +144,7 @@ public:
     static constexpr short narrower = std::is_same_v<T, In> ? 0 : sizeof(T);
     // Whether threads that gather can read the operands.
     bool lies_in_lines() const {
-        return are_lines(cuda_lines_of(lying_a())) && are_lines(cuda_lines_of(lying_b()));
+        return are_lines(cuda_lines_of(line_view_a())) && are_lines(cuda_lines_of(line_view_b()));
     }
 
     // The arguments of an oriented product.
@@ -198,11 +198,11 @@ public:
 
     // Bytes for these operands, without copies that are not made.
     std::size_t workspace(cuda_choice const& choice) const {
-        bool const sums = beside_ && (beside_->a.terms > 1 || beside_->b.terms > 1);
+        bool const sums = fusion_ && (fusion_->a.terms > 1 || fusion_->b.terms > 1);
         bool const narrow = choice.tile.engine == cuda_engine::narrow;
         if (sums || choice.by_reals || !(narrow || reads_lines(choice.tile.engine)))
             return workspace(choice, sides(), sums);
-        auto const copied = []<class T>(cuda_lying<T> const& x, bool along_k) -> std::size_t {
+        auto const copied = []<class T>(cuda_line_view<T> const& x, bool along_k) -> std::size_t {
             cuda_lines<T> const l = cuda_lines_of(x);
             if (x.along_k != along_k) return cuda_lines<T>::bytes(l.length, l.lines, l.count);
             return l.can_be_fetched() ? 0 : cuda_lines<T>::bytes(l.lines, l.length, l.count);
@@ -212,10 +212,10 @@ public:
         std::size_t const bytes = workspace(parts, sides());
         cuda_form const form = form_of(choice);
         if (narrow) {
-            return bytes + (copies_b(choice, form) ? copied(lying_b(), true) : 0);
+            return bytes + (copies_b(choice, form) ? copied(line_view_b(), true) : 0);
         }
         if (!form.dense && choice.whole == 0) return bytes;
-        return bytes + copied(lying_a(), form.a_along_k) + copied(lying_b(), form.b_along_k);
+        return bytes + copied(line_view_a(), form.a_along_k) + copied(line_view_b(), form.b_along_k);
     }
 
     // Runs the product with operands that are widened while they are read. For few columns, `choice` has the parts of k
@@ -225,10 +225,10 @@ public:
         cuda_arguments<Scalar> x = arguments_of(p_, turned_);
         x.part = static_cast<int>(choice.piece);
         if (choice.tile.engine == cuda_engine::narrow) {
-            cuda_form const lying = form_of(choice);
+            cuda_form const stored = form_of(choice);
             choice.tile =
                 tile_for_narrow(p_.c.rows * p_.count, p_.c.cols, p_.a.cols, sizeof(A), sizeof(Scalar),
-                                {lying.a_along_k, false, lying.shifted}, session_.device().units);
+                                {stored.a_along_k, false, stored.shifted}, session_.device().units);
         }
         return run_parts(choice, form_of(choice), x, memory);
     }
@@ -245,13 +245,13 @@ public:
         if (choice.tile.engine == cuda_engine::narrow && choice.invariant) {
             if (x.part == 0) x.part = x.k;
         } else if (choice.tile.engine == cuda_engine::narrow) {
-            cuda_form const lying = form_of(choice);
+            cuda_form const stored = form_of(choice);
             choice.tile = tile_for_narrow(
                 p_.c.rows * p_.count, p_.c.cols, p_.a.cols, sizeof(In), sizeof(Scalar),
-                {lying.a_along_k,
-                 narrow_on_tensor_cores(type_letter<In>(), session_.device(), p_.c.cols, lying.a_along_k) &&
-                     lying.dense,
-                 lying.shifted, choice.tile.stages},
+                {stored.a_along_k,
+                 narrow_on_tensor_cores(type_letter<In>(), session_.device(), p_.c.cols, stored.a_along_k) &&
+                     stored.dense,
+                 stored.shifted, choice.tile.stages},
                 session_.device().units);
         }
         return run_parts(choice, form_of(choice), x, memory);
@@ -290,32 +290,35 @@ private:
                       [&] { return run_tiles(choice, form, sums, tail ? epilogue_ : none, memory); });
     }
 
-    bool spreads() const { return beside_ && beside_->targets > 1; }
+    bool spreads() const { return fusion_ && fusion_->targets > 1; }
     // An operand with its lines as rows; `flipped`: `view` is the transpose of what was given.
     template <class T>
-    cuda_lying<T> lying(cuda_view<T const> const& view, index_t step, bool flipped, bool from_a) const {
-        cuda_lying<T> x = cuda_lying_of<T>(view, step, p_.count);
+    cuda_line_view<T> line_view(cuda_view<T const> const& view, index_t step, bool flipped,
+                                bool from_a) const {
+        cuda_line_view<T> x = cuda_line_view_of<T>(view, step, p_.count);
         if constexpr (std::is_same_v<T, In>)
-            if (beside_) {
-                auto const& sum = from_a ? beside_->a : beside_->b;
+            if (fusion_) {
+                auto const& sum = from_a ? fusion_->a : fusion_->b;
                 x.term = sum.term, x.terms = sum.terms, x.flipped ^= flipped;
             }
         return x;
     }
-    cuda_lying<A> lying_a() const { return lying(p_.a, p_.a_step, turned_, !turned_); }
-    cuda_lying<B> lying_b() const { return lying(transposed(p_.b), p_.b_step, !turned_, turned_); }
+    cuda_line_view<A> line_view_a() const { return line_view(p_.a, p_.a_step, turned_, !turned_); }
+    cuda_line_view<B> line_view_b() const {
+        return line_view(transposed(p_.b), p_.b_step, !turned_, turned_);
+    }
     // Forms sums, for kernels that read matrices as they are.
     status form_sums(cuda_arena& memory) {
         cuda_packing<In> copies;
-        auto const form = [&](cuda_lying<In> const& x) {
+        auto const form = [&](cuda_line_view<In> const& x) {
             cuda_lines<In> const l = copies.add(x, memory);
             return cuda_view<In const>{{l.data}, l.lines, l.length, l.stride, 1};
         };
-        if (cuda_lying<In> const a = lying_a(); a.is_sum()) {
+        if (cuda_line_view<In> const a = line_view_a(); a.is_sum()) {
             p_.a = form(a);
             if (!a.along_k) p_.a = transposed(p_.a);
         }
-        if (cuda_lying<In> const b = lying_b(); b.is_sum()) {
+        if (cuda_line_view<In> const b = line_view_b(); b.is_sum()) {
             p_.b = form(b);
             if (b.along_k) p_.b = transposed(p_.b);
         }
@@ -362,7 +365,7 @@ private:
         choice.by_reals = false;
         cuda_sides const all = sides(), real = of_reals(all);
         cuda_pointer<R> const b = memory.take<R>(real.k * cuda_lines<R>::rounded(real.n));
-        cuda_lying<In> const given = lying_a();
+        cuda_line_view<In> const given = line_view_a();
         cuda_lines<R> lines{reinterpret_cast<R const*>(given.view.data.address),
                             all.m,
                             real.k,
@@ -437,7 +440,8 @@ private:
     // For a kernel for few columns: whether B has lines along k that the kernel reads as vectors, or as the words that
     // tensor cores take. copies_b() says whether the kernel needs a copy of B with such lines.
     bool has_lines_of_b(bool words) const {
-        cuda_lying<B> const b = cuda_lying_of<B>(transposed(p_.b), p_.b_step, p_.b_step == 0 ? 1 : p_.count);
+        cuda_line_view<B> const b =
+            cuda_line_view_of<B>(transposed(p_.b), p_.b_step, p_.b_step == 0 ? 1 : p_.count);
         cuda_lines<B> const lines = cuda_lines_of(b);
         words &= has_one_type<Problem> &&
                  narrow_on_tensor_cores(type_letter<In>(), session_.device(), p_.b.cols, true);
@@ -453,20 +457,20 @@ private:
         cuda_form f;
         f.invariant = choice.invariant, f.together = choice.together;
         f.pieces = choice.piece > 0 && choice.part == 0 && tile.engine != cuda_engine::narrow;
-        f.a_along_k = lying_a().along_k, f.b_along_k = lying_b().along_k;
+        f.a_along_k = line_view_a().along_k, f.b_along_k = line_view_b().along_k;
         f.spreads = spreads(), f.direct = choice.shifted;
         if (tile.engine == cuda_engine::small) {
-            auto const dense = [&]<class T>(cuda_lying<T> const& x) {
+            auto const dense = [&]<class T>(cuda_line_view<T> const& x) {
                 index_t const size = x.view.rows * x.view.cols;
                 return reinterpret_cast<std::uintptr_t>(x.view.data.address) % 16 == 0 &&
                        size * tile.group * static_cast<index_t>(sizeof(T)) % 16 == 0 && x.step == size &&
                        x.view.col_stride == 1 && (x.view.row_stride == x.view.cols || x.view.rows == 1);
             };
-            f.dense = dense(lying_a()) && dense(lying_b());
+            f.dense = dense(line_view_a()) && dense(line_view_b());
         }
         if (reads_lines(tile.engine)) {
-            auto const a = lying_a();
-            auto const b = lying_b();
+            auto const a = line_view_a();
+            auto const b = line_view_b();
             auto const of_a = cuda_lines_of(a);
             auto const of_b = cuda_lines_of(b);
             cuda_form const taken = form_for(tile, sizeof(In), f);
@@ -499,7 +503,7 @@ private:
             }
         }
         if (tile.engine == cuda_engine::narrow) {
-            auto const a = lying_a();
+            auto const a = line_view_a();
             auto const begins = reinterpret_cast<std::uintptr_t>(a.view.data.address) |
                                 static_cast<std::uintptr_t>(a.view.row_stride | a.step) * sizeof(A);
             f.words =
@@ -518,7 +522,7 @@ private:
                 narrow_on_tensor_cores(type_letter<In>(), session_.device(), p_.b.cols, true) &&
                 magnitude(p_.b.row_stride) * static_cast<index_t>(sizeof(In)) <= 32;
             if (choice.invariant)
-                f.b_along_k = f.dense && (p_.b.cols == 1 || lying_b().along_k);
+                f.b_along_k = f.dense && (p_.b.cols == 1 || line_view_b().along_k);
             else if (a.along_k)
                 f.b_along_k = !f.shifted && (in_lines || !may_stay || !f.dense);
             else
@@ -532,10 +536,10 @@ private:
         if (!form.spreads) return f(x);
         cuda_spread_arguments<Scalar> all;
         static_cast<cuda_arguments<Scalar>&>(all) = x;
-        all.targets = beside_->targets;
+        all.targets = fusion_->targets;
         bool in_runs = true;
         for (int t = 0; t < all.targets; ++t) {
-            auto const& target = beside_->target[t];
+            auto const& target = fusion_->target[t];
             auto const oriented = [&](auto const& v) { return cuda_place(turned_ ? transposed(v) : v); };
             bool const adds = target.keep != Scalar(0);
             auto& to = all.at[t];
@@ -631,12 +635,13 @@ private:
         if constexpr (narrower<B> == 0)
             if (copies_b(choice, form)) {
                 cuda_packing<In> copies;
-                cuda_lines<In> const b = fetchable(cuda_lying_of<In>(transposed(p_.b), p_.b_step, p_.count),
-                                                   true, copies, memory); // formed, if it is a sum
+                cuda_lines<In> const b =
+                    fetchable(cuda_line_view_of<In>(transposed(p_.b), p_.b_step, p_.count), true, copies,
+                              memory); // formed, if it is a sum
                 if (status s = copies.run(session_, stream_); !s) return s;
-                cuda_arguments<Scalar> lying = x;
-                lying.b = {const_cast<In*>(b.data), 1, b.stride, b.step};
-                return launch(**compiled, form, tiles, threads_of(tile), lying, spread_out(tiles, tile),
+                cuda_arguments<Scalar> with_copy = x;
+                with_copy.b = {const_cast<In*>(b.data), 1, b.stride, b.step};
+                return launch(**compiled, form, tiles, threads_of(tile), with_copy, spread_out(tiles, tile),
                               cluster);
             }
         if (reads_lines(tile.engine))
@@ -648,25 +653,26 @@ private:
                      index_t tiles, unsigned cluster, cuda_arguments<Scalar> const& x,
                      cuda_epilogue<Scalar> const& epilogue, cuda_arena& memory) const {
         cuda_tile const &tile = choice.tile, on_c = lying_on_c(tile, form, sizeof(In));
-        cuda_lines<A> a = cuda_lines_of(lying_a());
-        cuda_lines<B> b = cuda_lines_of(lying_b());
+        cuda_lines<A> a = cuda_lines_of(line_view_a());
+        cuda_lines<B> b = cuda_lines_of(line_view_b());
         if constexpr (has_one_type<Problem>)
             if (form.dense) {
                 cuda_packing<In> copies;
-                a = fetchable(lying_a(), form.a_along_k, copies, memory);
-                b = fetchable(lying_b(), form.b_along_k, copies, memory);
+                a = fetchable(line_view_a(), form.a_along_k, copies, memory);
+                b = fetchable(line_view_b(), form.b_along_k, copies, memory);
                 if (status s = copies.run(session_, stream_); !s) return s;
             }
-        cuda_arguments<Scalar> told = x;
+        cuda_arguments<Scalar> arguments = x;
         // Threads read these operands as lines. A single line gets a stride to an aligned place.
         if (!fetches(tile.engine) || (tile.engine == cuda_engine::simt && !form.dense)) {
             bool const a_along_k = form.a_along_k || form.a_turned,
                        b_along_k = form.b_along_k || form.b_turned;
-            told.a = {a.data, a_along_k ? a.stride : 1, a_along_k ? 1 : a.stride, a.step};
-            told.b = {b.data, b_along_k ? 1 : b.stride, b_along_k ? b.stride : 1, b.step};
+            arguments.a = {a.data, a_along_k ? a.stride : 1, a_along_k ? 1 : a.stride, a.step};
+            arguments.b = {b.data, b_along_k ? 1 : b.stride, b_along_k ? b.stride : 1, b.step};
         }
         if (!fetches(tile.engine))
-            return launch(compiled, form, tiles, threads_of(tile), told, spread_out(tiles, tile), cluster);
+            return launch(compiled, form, tiles, threads_of(tile), arguments, spread_out(tiles, tile),
+                          cluster);
         index_t const line = 128 / static_cast<index_t>(sizeof(In));
         // A box along k has no more lines than the operand. wgmma and fp64 count the bytes of such a box, and wait for
         // so many bytes.
@@ -685,9 +691,9 @@ private:
                 !s)
                 return s;
         }
-        if (!choice.invariant) told.flags |= first_steps(on_c, form);
+        if (!choice.invariant) arguments.flags |= first_steps(on_c, form);
         if (tile.engine == cuda_engine::fp64 && gains_by_lines(x.c))
-            told.flags |= 512; // named in prelude.cu.hpp
+            arguments.flags |= 512; // named in prelude.cu.hpp
         cuda_grid grid;
         grid.threads = static_cast<unsigned>(threads_of(tile, form)), grid.cluster = cluster;
         int resident = compiled.resident;
@@ -700,8 +706,8 @@ private:
         grid.blocks = static_cast<unsigned>(tiles < most || form.together ? tiles : most);
         grid.each = spread_out(grid.blocks, tile);
         if (tile.engine == cuda_engine::simt)
-            return with_targets(form, told, [&](auto const& arguments) {
-                return session_.launch(stream_, compiled, grid, a_map, b_map, arguments, epilogue.bytes());
+            return with_targets(form, arguments, [&](auto const& given) {
+                return session_.launch(stream_, compiled, grid, a_map, b_map, given, epilogue.bytes());
             });
         // C has a map as well, if the hardware can store C: in boxes of 128 bytes by as many rows as the kernel has.
         // For the map, rows end at a multiple of 16 bytes: the hardware fetches no further than rows go, but stores the
@@ -715,23 +721,22 @@ private:
             p_.c.col_stride == 1 && c.length % c.unit == 0 && c.can_be_fetched()) {
             index_t const rows = is_turned(tile, form, sizeof(In)) ? 32 : 16;
             if (status s = cuda_map_of(session_, c_map, c, wide, rows, true); !s) return s;
-            told.flags |= 32; // named in prelude.cu.hpp
+            arguments.flags |= 32; // named in prelude.cu.hpp
         }
-        return with_targets(form, told, [&](auto const& arguments) {
-            return session_.launch(stream_, compiled, grid, a_map, b_map, c_map, arguments, epilogue.bytes());
+        return with_targets(form, arguments, [&](auto const& given) {
+            return session_.launch(stream_, compiled, grid, a_map, b_map, c_map, given, epilogue.bytes());
         });
     }
 
     // The operand itself, or a copy in memory that the hardware can fetch.
-    static cuda_lines<In> fetchable(cuda_lying<In> lying, bool along_k, cuda_packing<In>& copies,
+    static cuda_lines<In> fetchable(cuda_line_view<In> x, bool along_k, cuda_packing<In>& copies,
                                     cuda_arena& memory) {
-        if (lying.along_k != along_k) {
-            lying.transpose();
-        } else if (cuda_lines<In> const lines = cuda_lines_of(lying);
-                   !lying.is_sum() && lines.can_be_fetched()) {
+        if (x.along_k != along_k) {
+            x.transpose();
+        } else if (cuda_lines<In> const lines = cuda_lines_of(x); !x.is_sum() && lines.can_be_fetched()) {
             return lines;
         }
-        return copies.add(lying, memory);
+        return copies.add(x, memory);
     }
 
     cuda_session& session_;
@@ -739,7 +744,7 @@ private:
     bool turned_;
     Problem p_;
     cuda_epilogue<Scalar> epilogue_;
-    Beside const* beside_;
+    Fusion const* fusion_;
 };
 
 STRATAGEMM_END

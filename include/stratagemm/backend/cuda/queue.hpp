@@ -37,14 +37,14 @@ public:
     status wait(event const& e) const {
         if (status s = session_->ready(); !s || !e) return s;
         auto const in = session_->enter();
-        return told(driver().cuStreamWaitEvent(stream_, e.get(), CU_EVENT_WAIT_DEFAULT),
-                    "cuStreamWaitEvent on ");
+        return status_of(driver().cuStreamWaitEvent(stream_, e.get(), CU_EVENT_WAIT_DEFAULT),
+                         "cuStreamWaitEvent on ");
     }
     // Returns when the event has happened.
     status synchronize(event const& e) const {
         if (status s = session_->ready(); !s || !e) return s;
         auto const in = session_->enter();
-        return told(driver().cuEventSynchronize(e.get()), "cuEventSynchronize on ");
+        return status_of(driver().cuEventSynchronize(e.get()), "cuEventSynchronize on ");
     }
 
     // Host memory that every device can read and write.
@@ -131,7 +131,7 @@ protected:
 
 private:
     static cuda_driver const& driver() { return cuda_driver::get(); }
-    status told(CUresult code, char const* what) const {
+    status status_of(CUresult code, char const* what) const {
         if (code != CUDA_SUCCESS) return cuda_error(code, what + session_->device().name);
         return {};
     }
@@ -152,7 +152,7 @@ private:
             code = driver().cuMemcpy2DAsync(&c, stream_);
         else
             for (std::size_t i = 0; i < x.lines && code == CUDA_SUCCESS; ++i) code = line(i);
-        return told(code, what);
+        return status_of(code, what);
     }
 
     std::shared_ptr<CUstream_st> own_; // if it is not the caller's
