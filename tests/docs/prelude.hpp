@@ -5,6 +5,7 @@
 #include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/dft.hpp>
 #include <stratagemm/structure/events.hpp>
+#include <stratagemm/structure/hadamard.hpp>
 #include <stratagemm/structure/matrix_market.hpp>
 #include <stratagemm/structure/sampled.hpp>
 #include <stratagemm/structure/two_of_four.hpp>

@@ -69,6 +69,16 @@ struct transform {
             return false;
     }();
 };
+struct walsh {
+    template <class P, class T>
+    static constexpr bool takes = [] {
+        using R = sg::real_t<T>;
+        if constexpr ((std::is_same_v<R, float> || std::is_same_v<R, double>)&&!sg::is_fp8<T>)
+            return sg::takes<sg::hadamard_product<P>, sg::problem<sg::hadamard<R>, in<P, T>, out<P, T>>>;
+        else
+            return false;
+    }();
+};
 struct sampled {
     template <class P, class T>
     static constexpr bool takes = [] {
@@ -131,6 +141,7 @@ int main() {
     row<csr>("operands `csr`, `coo`, `ell`, `blocked_ell`, `bsr`, `two_of_four`: sparse A or B");
     row<events>("operand `events`: mostly zero A or B");
     row<transform>("operand `dft`: a Fourier transform");
+    row<walsh>("operand `hadamard`: a Hadamard transform");
     row<sampled>("result `sampled`: sparse C");
     row<kept>("operand `keep`: reused by `ozaki`");
 }

@@ -9,6 +9,7 @@
 #include <stratagemm/structure/bsr.hpp>
 #include <stratagemm/structure/dft.hpp>
 #include <stratagemm/structure/ell.hpp>
+#include <stratagemm/structure/hadamard.hpp>
 #include <stratagemm/structure/sampled.hpp>
 #include <stratagemm/structure/two_of_four.hpp>
 #if __has_include(<CL/cl.h>)
@@ -27,6 +28,7 @@ int main() {
     sg::matrix<std::complex<float>> z(4, 4);
     sg::gemm(sg::host{}, sg::dft<float>(4), a, z);
     sg::fft(sg::host{}, z, z);
+    sg::gemm(sg::host{}, sg::hadamard<float>(4), a, b);
     sg::cuda const gpu;
     sg::cuda::matrix<float> d(gpu, 4, 4), e(gpu, 4, 4);
     sg::gemm(gpu, d, d, e, sg::relu);

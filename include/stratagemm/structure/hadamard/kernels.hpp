@@ -1,0 +1,94 @@
+// Kernels of Hadamard transforms on the host, for each instruction set.
+#pragma once
+
+#include "../../backend/host/kernels.hpp"
+#include "order.hpp"
+
+STRATAGEMM_BEGIN
+
+// Rows of numbers, `row` numbers apart. `gap`: behind each 64 rows there is room for one more, so that rows which are a
+// power of two apart do not share a set of the cache.
+template <class R>
+struct hadamard_rows {
+    R* data;
+    index_t row;
+    bool gap = false;
+    static constexpr index_t with_gaps(index_t rows) { return rows + rows / 64; }
+    index_t at(index_t i) const { return (gap ? with_gaps(i) : i) * row; }
+};
+
+// 1 << bits rows of `width` numbers, which is a multiple of the lanes of a vector, become their transform: each column,
+// and within each row the numbers that are step apart, for step = top, top / 2, ..., last. What results is multiplied by
+// `factors`, the first of them for even columns. Passes but the last write to `room`, which `from` or `to` may be.
+// If sequency_bits is not 0, row i goes where row first_row + i of so many bits is by sequency.
+template <class R>
+struct hadamard_block {
+    hadamard_rows<R const> from;
+    hadamard_rows<R> room, to;
+    int bits;
+    index_t width, top, last;
+    R factors[2];
+    int sequency_bits;
+    index_t first_row;
+};
+
+template <class R>
+struct hadamard_kernels {
+    index_t lanes;
+    int widest; // log2 of the rows that a pass combines
+    void (*transform)(hadamard_block<R> const&);
+};
+
+// For lane i: the lane that is Step away, and the sign that it takes.
+template <int Step>
+struct hadamard_partner {
+    static constexpr int of(int i) { return i ^ Step; }
+};
+template <class R, int Step>
+struct hadamard_signs {
+    R at[64 / sizeof(R)];
+    constexpr hadamard_signs() : at() {
+        for (int i = 0; i < static_cast<int>(64 / sizeof(R)); ++i) at[i] = R(i & Step ? -1 : 1);
+    }
+};
+template <class R, int Step>
+inline constexpr hadamard_signs<R, Step> hadamard_sign;
+
+#define STRATAGEMM_OP STRATAGEMM_TARGET inline __attribute__((always_inline))
+#ifdef __CUDACC__ // which warns of it
+#    define STRATAGEMM_UNROLLED
+#else
+#    define STRATAGEMM_UNROLLED _Pragma("GCC unroll 16")
+#endif
+namespace host_portable {
+#define STRATAGEMM_TARGET
+#include "passes.inl.hpp"
+#undef STRATAGEMM_TARGET
+} // namespace host_portable
+#if defined(__x86_64__)
+namespace host_avx2 {
+#    define STRATAGEMM_TARGET __attribute__((target("avx2,fma,f16c")))
+#    include "passes.inl.hpp"
+#    undef STRATAGEMM_TARGET
+} // namespace host_avx2
+namespace host_avx512 {
+#    define STRATAGEMM_TARGET STRATAGEMM_AVX512
+#    include "passes.inl.hpp"
+#    undef STRATAGEMM_TARGET
+} // namespace host_avx512
+#endif
+#undef STRATAGEMM_OP
+#undef STRATAGEMM_UNROLLED
+
+// The kernels of the instruction set in force.
+template <class R>
+hadamard_kernels<R> const& hadamard_kernels_here() {
+#if defined(__x86_64__)
+    isa_choice const& choice = current_isa();
+    if (choice.available && choice.isa >= host_isa::avx512) return host_avx512::hadamard_table<R>;
+    if (choice.available && choice.isa >= host_isa::avx2) return host_avx2::hadamard_table<R>;
+#endif
+    return host_portable::hadamard_table<R>;
+}
+
+STRATAGEMM_END

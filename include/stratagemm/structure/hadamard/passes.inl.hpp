@@ -1,0 +1,107 @@
+// Hadamard transforms of rows of numbers, in one instruction set. Included once for each, inside its namespace, by
+// kernels.hpp, which defines STRATAGEMM_TARGET, STRATAGEMM_OP and STRATAGEMM_UNROLLED.
+//
+// Numbers that are far apart are added before those that are near, however many a pass combines: so all instruction
+// sets, and all layouts, have the same bits.
+
+inline constexpr int hadamard_widest = masked ? 4 : 3; // 16 rows and a temporary take more than 16 registers
+
+// The vector with the lanes that are Step apart exchanged. Written out: nvcc loses a pack among these arguments.
+template <class R, int Step>
+STRATAGEMM_OP vec<R> hadamard_exchange(vec<R> a) {
+    using At = hadamard_partner<Step>;
+    if constexpr (lanes<R> == 2)
+        return __builtin_shufflevector(a, a, At::of(0), At::of(1));
+    else if constexpr (lanes<R> == 4)
+        return __builtin_shufflevector(a, a, At::of(0), At::of(1), At::of(2), At::of(3));
+    else if constexpr (lanes<R> == 8)
+        return __builtin_shufflevector(a, a, At::of(0), At::of(1), At::of(2), At::of(3), At::of(4), At::of(5),
+                                       At::of(6), At::of(7));
+    else
+        return __builtin_shufflevector(a, a, At::of(0), At::of(1), At::of(2), At::of(3), At::of(4), At::of(5),
+                                       At::of(6), At::of(7), At::of(8), At::of(9), At::of(10), At::of(11),
+                                       At::of(12), At::of(13), At::of(14), At::of(15));
+}
+// Sums and differences of numbers of one vector that are Step apart, and nearer ones, down to `last`.
+template <class R, int Step>
+STRATAGEMM_OP vec<R> hadamard_within(vec<R> x, index_t top, index_t last) {
+    if (Step <= top && Step >= last)
+        x = hadamard_exchange<R, Step>(x) + x * load<R>(hadamard_sign<R, Step>.at);
+    if constexpr (Step > 1) x = hadamard_within<R, Step / 2>(x, top, last);
+    return x;
+}
+// Sums and differences of vectors that are Step apart, and nearer ones.
+template <class R, int Count, int Step>
+STRATAGEMM_OP void hadamard_butterflies(vec<R> (&x)[Count]) {
+    STRATAGEMM_UNROLLED
+    for (int i = 0; i < Count; ++i)
+        if (!(i & Step)) {
+            vec<R> const difference = x[i] - x[i + Step];
+            x[i] += x[i + Step], x[i + Step] = difference;
+        }
+    if constexpr (Step > 1) hadamard_butterflies<R, Count, Step / 2>(x);
+}
+
+// Rows that are `apart` rows apart, 1 << Bits of them at a time.
+template <class R, int Bits, bool Last>
+STRATAGEMM_TARGET void hadamard_pass(hadamard_block<R> const& g, hadamard_rows<R const> const& from,
+                                     hadamard_rows<R> const& to, index_t apart) {
+    constexpr index_t W = lanes<R>;
+    constexpr int count = 1 << Bits;
+    R const pair[] = {g.factors[0], g.factors[1]};
+    R both[W];
+    for (index_t i = 0; i < W; ++i) both[i] = pair[i % 2];
+    vec<R> const factor = load<R>(both);
+    bool const by_sequency = Last && g.sequency_bits > 0;
+    index_t out_of[count], into[count]; // from the first of these rows on
+    for (index_t t = 0; t < count; ++t) {
+        out_of[t] = from.at(t * apart);
+        into[t] = by_sequency ? sequency_of_row(t * apart, g.sequency_bits) : to.at(t * apart);
+    }
+    index_t const rows = index_t{1} << g.bits, others = apart * (count - 1);
+    for (index_t first = 0; first < rows; first = ((first | others) + 1) & ~others) {
+        index_t const place = by_sequency ? sequency_of_row(g.first_row + first, g.sequency_bits) : 0;
+        R const* const x = from.data + from.at(first);
+        R* const y = to.data + (by_sequency ? 0 : to.at(first));
+        for (index_t j = 0; j < g.width; j += W) {
+            vec<R> v[count];
+            STRATAGEMM_UNROLLED
+            for (int t = 0; t < count; ++t) v[t] = load<R>(x + out_of[t] + j);
+            if constexpr (Bits > 0) hadamard_butterflies<R, count, count / 2>(v);
+            STRATAGEMM_UNROLLED
+            for (int t = 0; t < count; ++t) {
+                if constexpr (Last) v[t] = hadamard_within<R, W / 2>(v[t], g.top, g.last) * factor;
+                store<R>(y + (by_sequency ? to.at(place ^ into[t]) : into[t]) + j, v[t]);
+            }
+        }
+    }
+}
+template <class R, bool Last>
+STRATAGEMM_TARGET void hadamard_pass_of(int bits, hadamard_block<R> const& g,
+                                        hadamard_rows<R const> const& from, hadamard_rows<R> const& to,
+                                        index_t apart) {
+    switch (bits) {
+    case 0: return hadamard_pass<R, 0, Last>(g, from, to, apart);
+    case 1: return hadamard_pass<R, 1, Last>(g, from, to, apart);
+    case 2: return hadamard_pass<R, 2, Last>(g, from, to, apart);
+    case 3: return hadamard_pass<R, 3, Last>(g, from, to, apart);
+    default: return hadamard_pass<R, hadamard_widest, Last>(g, from, to, apart);
+    }
+}
+
+template <class R>
+STRATAGEMM_TARGET void hadamard_transform(hadamard_block<R> const& g) {
+    int const most = (g.bits + hadamard_widest - 1) / hadamard_widest, passes = most < 1 ? 1 : most;
+    hadamard_rows<R const> from = g.from;
+    for (int i = 0, left = g.bits; i < passes; ++i) {
+        int const bits = g.bits * (i + 1) / passes - g.bits * i / passes;
+        left -= bits;
+        index_t const apart = index_t{1} << left;
+        if (i + 1 == passes) return hadamard_pass_of<R, true>(bits, g, from, g.to, apart);
+        hadamard_pass_of<R, false>(bits, g, from, g.room, apart);
+        from = {g.room.data, g.room.row, g.room.gap};
+    }
+}
+
+template <class R>
+inline constexpr hadamard_kernels<R> hadamard_table{lanes<R>, hadamard_widest, hadamard_transform<R>};
