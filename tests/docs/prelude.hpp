@@ -7,6 +7,7 @@
 #include <stratagemm/structure/events.hpp>
 #include <stratagemm/structure/hadamard.hpp>
 #include <stratagemm/structure/matrix_market.hpp>
+#include <stratagemm/structure/rdft.hpp>
 #include <stratagemm/structure/sampled.hpp>
 #include <stratagemm/structure/two_of_four.hpp>
 

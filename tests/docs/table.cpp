@@ -79,6 +79,16 @@ struct walsh {
             return false;
     }();
 };
+struct transform_back {
+    template <class P, class T>
+    static constexpr bool takes = [] {
+        using R = sg::real_t<T>;
+        if constexpr (std::is_same_v<R, float> || std::is_same_v<R, double>)
+            return sg::takes<sg::dft_product<P>, sg::problem<sg::irdft<R>, in<P, T>, out<P, R>>>;
+        else
+            return false;
+    }();
+};
 struct sampled {
     template <class P, class T>
     static constexpr bool takes = [] {
@@ -142,6 +152,7 @@ int main() {
     row<events>("operand `events`: mostly zero A or B");
     row<transform>("operand `dft`: a Fourier transform");
     row<walsh>("operand `hadamard`: a Hadamard transform");
+    row<transform_back>("operand `irdft`: half a spectrum to real numbers");
     row<sampled>("result `sampled`: sparse C");
     row<kept>("operand `keep`: reused by `ozaki`");
 }

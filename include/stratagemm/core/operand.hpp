@@ -17,6 +17,8 @@
 //   transposed()
 // If C may be the same view as the other operand, because a product reads that before it writes, it also has
 //   in_place            true
+// and if C may share memory with the other operand though one is real and the other complex,
+//   shares(v, c, ...)   whether they may, as check() in problem.hpp asks
 #pragma once
 
 #include "error.hpp"

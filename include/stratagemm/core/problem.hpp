@@ -255,7 +255,7 @@ S scale_of(V const& v) {
     else
         return static_cast<S>(v.scale);
 }
-// Whether that is the whole factor: a complex E or C may stand beside a real scalar (computed in types.hpp).
+// Whether that is the whole factor: a complex operand may stand beside a real scalar (computed in types.hpp).
 template <class S, class V>
 bool has_whole_scale(V const& v) {
     if constexpr (is_batch<V>::value)
@@ -330,7 +330,9 @@ product_type<A, B, E, C, Epilogue> make_product(S alpha, A const& a, B const& b,
         // A result that is no matrix in memory can be added to itself only.
         if constexpr (requires { c.is_same(e); })
             if (!c.is_same(e)) count = adds_another;
-        if (!held || !has_whole_scale<S>(e) || !has_whole_scale<S>(c)) count = factor_is_lost;
+        if (!held || !has_whole_scale<S>(a) || !has_whole_scale<S>(b) || !has_whole_scale<S>(e) ||
+            !has_whole_scale<S>(c))
+            count = factor_is_lost;
         using Added = view<typename C::value_type const, typename C::space>;
         auto const stated = [&](Added const& from, index_t from_step) {
             return Product{alpha,
@@ -564,6 +566,9 @@ struct outline {
         bool alike;               // each view has these sides
         bool may_be_c = false;    // C may be the same view as one of these
         bool is_computed = false; // it has no elements in memory
+        // Says of a view that overlaps C whether it may, in a batch of so many; null: it may not. `left`: its columns are
+        // transformed, not its rows.
+        status (*shares)(placed_view const&, placed_view const& c, index_t count, bool left) = nullptr;
         placed_view const* begin() const { return first; }
         placed_view const* end() const { return first + count; }
     };
@@ -679,6 +684,10 @@ struct outline {
 
     bool const is_batch = p.count > 1;
     for (placed_view const& to : p.to) {
+        for (auto const* l : {&p.a, &p.b})
+            for (placed_view const& v : *l)
+                if (l->shares && v.used && views_overlap(to, v, is_batch))
+                    if (status s = l->shares(v, to, p.count, l == &p.b); !s) return s;
         if (elements_collide(to.rows, to.cols, to.row_stride, to.col_stride))
             return failure(errc::strides, "gemm: two elements of C share an address; its leading dimension "
                                           "must be at least its row length");
@@ -687,7 +696,8 @@ struct outline {
                                           "least one matrix");
         for (auto const* l : {&p.a, &p.b})
             for (placed_view const& v : *l)
-                if (v.used && views_overlap(to, v, is_batch) && !(l->may_be_c && is_same_view(to, v)))
+                if (v.used && !l->shares && views_overlap(to, v, is_batch) &&
+                    !(l->may_be_c && is_same_view(to, v)))
                     return failure(errc::alias,
                                    "gemm: C overlaps A or B; multiply into another matrix and copy");
         for (placed_view const& other : p.to)
@@ -780,6 +790,14 @@ template <class X>
 constexpr bool works_in_place = requires {
     requires X::in_place;
 };
+// How a view X beside Other shares memory with C, if it can.
+template <class X, class Other, class C>
+constexpr auto how_to_share() -> decltype(outline::list::shares) {
+    if constexpr (requires { &Other::shares; })
+        if constexpr (complex_like<typename X::value_type> != complex_like<typename C::value_type>)
+            return &Other::shares;
+    return nullptr;
+}
 // Checks a product of operands that are not views.
 template <class Problem>
 status validate_operands(Problem const& p) {
@@ -790,7 +808,9 @@ status validate_operands(Problem const& p) {
     constexpr bool may_be_c = works_in_place<A> || works_in_place<B>;
     placed_view a[A::most_views + 1], b[B::most_views + 1], to[Problem::c_operand::most_views],
         from[Problem::c_operand::most_views];
-    auto const list = [&](auto const& x, placed_view* views, index_t step, bool used) -> outline::list {
+    auto const list = [&]<class Other = void>(auto const& x, placed_view* views, index_t step, bool used,
+                                              std::type_identity<Other> = {})
+                          ->outline::list {
         using X = std::remove_cvref_t<decltype(x)>;
         int count = 0;
         x.each_view([&](auto const& v) {
@@ -803,11 +823,12 @@ status validate_operands(Problem const& p) {
                 x.cols,
                 is_combination<X>,
                 may_be_c,
-                std::is_same_v<typename X::space, no_memory>};
+                std::is_same_v<typename X::space, no_memory>,
+                how_to_share<X, Other, typename Problem::c_operand>()};
     };
     constexpr bool is_spread = requires { p.c.targets; };
-    outline all{list(p.a, a, p.a_step, reads_ab),
-                list(p.b, b, p.b_step, reads_ab),
+    outline all{list(p.a, a, p.a_step, reads_ab, std::type_identity<B>{}),
+                list(p.b, b, p.b_step, reads_ab, std::type_identity<A>{}),
                 list(p.c, to, p.c_step, true),
                 {from, 0, p.c.rows, p.c.cols, true},
                 p.count,

@@ -155,6 +155,13 @@ template <class T>
 struct accumulator<computed<T>> {
     using type = T;
 };
+// The same where the product of the operand and complex numbers is real, in the arithmetic of T.
+template <class T>
+struct computed_real {};
+template <class T>
+struct accumulator<computed_real<T>> {
+    using type = T;
+};
 template <class T>
 using accumulator_t = typename accumulator<std::remove_cv_t<T>>::type;
 
@@ -184,6 +191,8 @@ inline constexpr bool widens_to = std::is_same_v<T, W> ||
                                    (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>));
 template <class T, class U>
 inline constexpr bool widens_to<computed<T>, U> = std::is_same_v<real_t<U>, T>;
+template <complex_like U, class T>
+inline constexpr bool widens_to<U, computed_real<T>> = std::is_same_v<real_t<U>, T>;
 // A and B may be the elements of the operands of one product.
 template <class A, class B>
 inline constexpr bool have_wider = widens_to<A, B> || widens_to<B, A>;

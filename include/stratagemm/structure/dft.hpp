@@ -22,6 +22,58 @@
 
 STRATAGEMM_BEGIN
 
+[[gnu::cold, gnu::noinline]] inline status usable_transform(index_t points, index_t rows, index_t cols,
+                                                            index_t most_rows, index_t most_cols) {
+    constexpr index_t most = 0x7fffffff;
+    char text[160];
+    if (points < 1 || points > most)
+        __builtin_snprintf(text, sizeof(text), "a transform has from 1 to %td points, and this one has %td",
+                           most, points);
+    else if (rows < 1 || cols < 1 || rows > most_rows || cols > most_cols)
+        __builtin_snprintf(text, sizeof(text),
+                           "a transform of %td points has no leading rows and columns of %td x %td", points,
+                           rows, cols);
+    else
+        return {};
+    return failure(errc::argument, "dft", text);
+}
+// Whether a real and a complex matrix may be in the same memory on the host, where one is transformed to the other: each
+// transform reads its line, a column or a row, before it writes any of it. They have lines at the same addresses; a line of
+// either is apart from other lines of both.
+[[gnu::cold, gnu::noinline]] inline status shares_lines(placed_view const& v, placed_view const& c,
+                                                        index_t count, bool left) {
+    struct lines {
+        index_t length, stride, lines, pitch, step; // in real numbers, but `stride` in elements
+    };
+    auto const as_lines = [&](placed_view const& x, index_t width) {
+        return left ? lines{x.rows, x.row_stride, x.cols, width * x.col_stride, width * x.step}
+                    : lines{x.cols, x.col_stride, x.rows, width * x.row_stride, width * x.step};
+    };
+    bool const to_complex = c.element_size == 2 * v.element_size;
+    lines const r = to_complex ? as_lines(v, 1) : as_lines(c, 1),
+                z = to_complex ? as_lines(c, 2) : as_lines(v, 2);
+    bool const together = v.address == c.address && !c.buffer && (r.lines <= 1 || r.pitch == z.pitch) &&
+                          (count <= 1 || r.step == z.step);
+    // Elements of each lie side by side; or number i of a line is where element i of the complex line is.
+    index_t const reach = larger_of((r.length - 1) * magnitude(r.stride),
+                                    (z.length - 1) * 2 * magnitude(z.stride)),
+                  room = reach + 2, pitch = magnitude(r.pitch), step = magnitude(r.step),
+                  lines_reach = (r.lines - 1) * pitch, batch_reach = (count - 1) * step;
+    bool const same_way = r.length <= 1 || z.length <= 1 || (r.stride < 0) == (z.stride < 0),
+               by_lines = (r.lines <= 1 || pitch >= room) && (count <= 1 || step >= lines_reach + room),
+               by_batches = (count <= 1 || step >= room) && (r.lines <= 1 || pitch >= batch_reach + room),
+               by_elements = r.stride == 2 * z.stride &&
+                             nested(larger_of(r.length, z.length), r.stride, r.lines, r.pitch, count, r.step);
+    if (together && ((same_way && (by_lines || by_batches)) || by_elements)) return {};
+    char text[300];
+    __builtin_snprintf(
+        text, sizeof(text),
+        "C overlaps the operand that is transformed; in place, the real and the complex matrix begin at "
+        "the same address, and their %s have the same distance, with room for %td real numbers each",
+        left ? "columns" : "rows", room);
+    return failure(errc::alias, "dft", text);
+}
+
 template <class T>
 struct dft_form {
     using value_type = computed<T>;
@@ -30,6 +82,7 @@ struct dft_form {
     requires P::is_backend using over = dft_product<P>;
 
     index_t points = 0; // 0: as many as it has columns
+    bool is_shifted = false;
 };
 
 // T: float or double, the precision of both operands.
@@ -57,22 +110,13 @@ struct dft {
         one.row_shift = col_shift, one.col_shift = row_shift;
         return one;
     }
-    form facts() const { return {points}; }
+    form facts() const { return {points, row_shift != 0 || col_shift != 0}; }
     template <class F>
     void each_view(F&&) const {}
-    status usable() const {
-        constexpr index_t most = 0x7fffffff;
-        char text[160];
-        if (points < 1 || points > most)
-            __builtin_snprintf(text, sizeof(text),
-                               "a transform has from 1 to %td points, and this one has %td", most, points);
-        else if (rows < 1 || cols < 1 || rows > points || cols > points)
-            __builtin_snprintf(text, sizeof(text),
-                               "a transform of %td points has no leading rows and columns of %td x %td",
-                               points, rows, cols);
-        else
-            return {};
-        return failure(errc::argument, "dft", text);
+    status usable() const { return usable_transform(points, rows, cols, points, points); }
+    // In place with real numbers and complex ones: see shares_lines().
+    static status shares(placed_view const& v, placed_view const& c, index_t count, bool left) {
+        return shares_lines(v, c, count, left);
     }
 };
 static_assert(ready_operand<dft<float>>);

@@ -522,10 +522,14 @@ TEMPLATE_TEST_CASE("the leading part of a dft transforms elements and zeros to t
                 auto const leading = sg::leading(whole, some.rows, some.cols);
                 sg::gemm(sg::host{1}, leading, x, y);
                 sg::gemm(sg::host{1}, sg::transposed(x), leading.transposed(), turned);
+                // Half of the frequencies of real numbers, or fewer, are transformed as an rdft.
+                bool const may_differ = std::is_same_v<X, double> && shift == 0 && some.rows <= n / 2 + 1;
+                double const most = may_differ ? 1e-14 * static_cast<double>(n) : 0;
                 index_t differences = 0;
                 for (index_t i = 0; i < some.rows; ++i)
                     for (index_t j = 0; j < cols; ++j)
-                        differences += !(y(i, j) == expected(i, j)) + !(turned(j, i) == expected(i, j));
+                        differences += !(static_cast<double>(std::abs(y(i, j) - expected(i, j))) <= most) +
+                                       !(turned(j, i) == y(i, j));
                 REQUIRE(differences == 0);
                 auto const again = y;
                 sg::gemm(sg::host{1}, X(2), leading, x, X(1), y);

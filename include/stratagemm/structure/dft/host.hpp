@@ -19,22 +19,23 @@ public:
     using C = typename Q::c_type;
     using R = real_t<C>;
     using X = typename Q::b_type;
-    static constexpr bool is_real = !complex_like<X>;
+    static constexpr bool is_real = !complex_like<X>, to_real = !complex_like<C>;
 
     explicit dft_job(Q const& problem)
         : p(problem), n(p.a.points), row_shift(within(p.a.row_shift)), col_shift(within(p.a.col_shift)),
-          conjugates_input(p.a.conjugate != p.b.conjugate), conjugates_output(p.a.conjugate) {
-        if constexpr (is_real)
-            factor_re = p.alpha;
-        else
-            factor_re = p.alpha.real(), factor_im = p.alpha.imag();
-        factor_re *= p.a.scale, factor_im *= p.a.scale;
+          conjugates_input(p.a.conjugate != p.b.conjugate), conjugates_output(p.a.conjugate && !to_real) {
+        factor_re = re_of(p.alpha) * p.a.scale, factor_im = im_of(p.alpha) * p.a.scale;
     }
     index_t transforms() const { return p.c.cols * p.count; }
     // The row of C or B that an element of a transform is in, from its number as the definition counts. Elements that
-    // the leading part of a transform lacks have rows beyond C or B.
+    // the leading part of a transform lacks have rows beyond C or B. Where C is real, B has a half of the spectrum.
     index_t output_row(index_t k) const { return k < n - row_shift ? k + row_shift : k - (n - row_shift); }
-    index_t input_row(index_t k) const { return k < n - col_shift ? k + col_shift : k - (n - col_shift); }
+    index_t input_row(index_t k) const {
+        if constexpr (to_real)
+            return k <= n / 2 ? k : n - k;
+        else
+            return k < n - col_shift ? k + col_shift : k - (n - col_shift);
+    }
 
     bool has_input(index_t k) const { return input_row(k) < p.a.cols; }
     bool has_output(index_t k) const { return output_row(k) < p.a.rows; }
@@ -51,7 +52,20 @@ public:
         C* const x = p.c.data + (batch * p.c_step + row * p.c.row_stride + j * p.c.col_stride);
         return reinterpret_cast<R*>(x);
     }
-    static constexpr index_t in_width = is_real ? 1 : 2, out_width = 2; // of an element, in numbers
+    static constexpr index_t in_width = is_real ? 1 : 2, out_width = to_real ? 1 : 2; // in numbers
+
+    // Element k that the transform of a sum takes, from those in memory. Where C is real, these are half of a spectrum
+    // whose other half is the conjugate one; it is the inverse that is wanted, so all are conjugated.
+    void take_element(index_t k, index_t q, R& re, R& im) const {
+        re = im = R(0);
+        if (!has_input(k)) return;
+        R const* const x = input(input_row(k), q);
+        re = x[0];
+        if constexpr (to_real)
+            im = k == 0 || 2 * k == n ? R(0) : conjugates_input == (k <= n / 2) ? x[1] : -x[1];
+        else if constexpr (!is_real)
+            im = conjugates_input ? -x[1] : x[1];
+    }
     // Whether the kernel's result is C, without E and epilogue.
     bool is_plain() const {
         return std::is_same_v<typename Q::epilogue_type, identity> && p.beta == typename Q::scalar(0);
@@ -61,14 +75,25 @@ public:
         index_t const batch = q / p.c.cols, j = q - batch * p.c.cols;
         if (p.beta != typename Q::scalar(0)) {
             C const e = p.e.data[batch * p.e_step + row * p.e.row_stride + j * p.e.col_stride];
-            R const er = e.real(), ei = p.e.conjugate ? -e.imag() : e.imag();
-            if constexpr (is_real)
-                re += p.beta * er, im += p.beta * ei;
-            else
-                re += p.beta.real() * er - p.beta.imag() * ei, im += p.beta.real() * ei + p.beta.imag() * er;
+            R const br = re_of(p.beta), bi = im_of(p.beta), er = re_of(e),
+                    ei = p.e.conjugate ? -im_of(e) : im_of(e);
+            re += br * er, im += br * ei;
+            if constexpr (complex_like<typename Q::scalar>) re -= bi * ei, im += bi * er;
         }
-        p.c.data[batch * p.c_step + row * p.c.row_stride + j * p.c.col_stride] =
-            apply_epilogue(p.epilogue, C(re, im), p.row0 + row, p.col0 + j);
+        C& to = p.c.data[batch * p.c_step + row * p.c.row_stride + j * p.c.col_stride];
+        if constexpr (to_real)
+            to = apply_epilogue(p.epilogue, re, p.row0 + row, p.col0 + j);
+        else
+            to = apply_epilogue(p.epilogue, C(re, im), p.row0 + row, p.col0 + j);
+    }
+    // Lanes [l, l + run) are of one matrix of the batch, from transform q + l on.
+    template <class F>
+    void each_run(index_t q, index_t count, F const& f) const {
+        for (index_t l = 0; l < count;) {
+            index_t const left = p.c.cols - (q + l) % p.c.cols, run = smaller(left, count - l);
+            f(q + l, l, run);
+            l += run;
+        }
     }
 
     Q const& p;
@@ -77,6 +102,20 @@ public:
     R factor_re{}, factor_im{};
 
 private:
+    template <class S>
+    static R re_of(S const& x) {
+        if constexpr (complex_like<S>)
+            return x.real();
+        else
+            return x;
+    }
+    template <class S>
+    static R im_of(S const& x) {
+        if constexpr (complex_like<S>)
+            return x.imag();
+        else
+            return R(0);
+    }
     index_t within(index_t shift) const {
         index_t const s = shift % n;
         return s < 0 ? s + n : s;
@@ -98,11 +137,9 @@ void transform_by_definition(Q const& p, double* roots, double* column) {
     }
     for (index_t q = 0; q < job.transforms(); ++q) {
         for (index_t k = 0; k < n; ++k) { // a copy, since C may be the same memory
-            column[2 * k] = column[2 * k + 1] = 0;
-            if (!job.has_input(k)) continue;
-            R const* const x = job.input(job.input_row(k), q);
-            column[2 * k] = x[0];
-            if constexpr (!job.is_real) column[2 * k + 1] = job.conjugates_input ? -x[1] : x[1];
+            R re, im;
+            job.take_element(k, q, re, im);
+            column[2 * k] = re, column[2 * k + 1] = im;
         }
         for (index_t i = 0; i < n; ++i) {
             if (!job.has_output(i)) continue;
@@ -122,14 +159,33 @@ void transform_by_definition(Q const& p, double* roots, double* column) {
 
 // ---- blocks of transforms ---------------------------------------------------------------------------------
 
-// The memory that blocks take: numbers for each thread, and for all threads together.
+// The memory that blocks take: numbers for each thread, and for all threads together. Blocks of halved transforms have a
+// row more, and where these are long, two of them meet.
 template <class R>
 struct dft_room {
     index_t own, shared;
     explicit dft_room(dft_division<R> const& d)
-        : own(4 * d.most() * dft_kernels_here<R>().lanes),
+        : own((d.is_halved ? (d.is_long() ? 8 : 4) * (d.most() + 1) : 4 * d.most()) *
+              dft_kernels_here<R>().lanes),
           shared(d.is_long() ? (d.is_chirp() ? 4 : 2) * d.length : 0) {}
 };
+
+// The transforms of the rows of a block, of a division that is not long. Returns where they are: in x, or in y. Both have
+// `length` rows.
+template <class R>
+R* transform_block(dft_plan<R> const& plan, R* x, R* y) {
+    dft_kernels<R> const& with = dft_kernels_here<R>();
+    index_t const n = plan.division.n, length = plan.division.length, W = with.lanes;
+    if (!plan.division.is_chirp()) return with.passes(plan.first, x, y);
+    with.times(x, plan.chirp.data(), n, false, false);
+    std::memset(x + 2 * W * n, 0, static_cast<std::size_t>(2 * W * (length - n)) * sizeof(R));
+    R* at = with.passes(plan.first, x, y);
+    with.times(at, plan.spectrum.data(), length, false, true);
+    at = with.passes(plan.first, at, at == x ? y : x);
+    with.scale(at, n, R(1), R(0), true);
+    with.times(at, plan.chirp.data(), n, false, false);
+    return at;
+}
 
 template <class Q>
 class dft_blocks {
@@ -145,24 +201,14 @@ public:
     void transform(index_t b, R* room) const {
         index_t const q = b * W, count = smaller(W, job.transforms() - q), length = plan.division.length;
         R *x = room, *y = room + 2 * W * length;
-        bool const is_chirp = plan.division.is_chirp();
         if (count < W || !job.has_all_inputs())
             std::memset(x, 0, static_cast<std::size_t>(2 * W * n) * sizeof(R));
         load(q, count, x);
-        if (job.conjugates_input) with.scale(x, n, R(1), R(0), true);
-        if (!is_chirp) {
-            R* const done = with.passes(plan.first, x, y);
-            store(q, count, done);
-            return;
-        }
-        with.times(x, plan.chirp.data(), n, false, false);
-        std::memset(x + 2 * W * n, 0, static_cast<std::size_t>(2 * W * (length - n)) * sizeof(R));
-        R* at = with.passes(plan.first, x, y);
-        with.times(at, plan.spectrum.data(), length, false, true);
-        at = with.passes(plan.first, at, at == x ? y : x);
-        with.scale(at, n, R(1), R(0), true);
-        with.times(at, plan.chirp.data(), n, false, false);
-        store(q, count, at);
+        if constexpr (job_type::to_real)
+            mirror(x);
+        else if (job.conjugates_input)
+            with.scale(x, n, R(1), R(0), true);
+        store(q, count, transform_block(plan, x, y));
     }
 
     // One long transform: first blocks of columns, then blocks of rows; threads may share either. `t` holds the numbers
@@ -195,31 +241,36 @@ public:
     }
 
 private:
-    // Lanes [l, l + count) are of one matrix of the batch, from transform q on.
-    template <class F>
-    void each_run(index_t q, index_t count, F const& f) const {
-        for (index_t l = 0; l < count;) {
-            index_t const left = job.p.c.cols - (q + l) % job.p.c.cols, run = smaller(left, count - l);
-            f(q + l, l, run);
-            l += run;
-        }
-    }
     // Rows of a block, as the definition counts, for the first `rows` of B or C: two pieces where these are shifted.
     template <class F>
     void each_piece(index_t shift, index_t rows, F const& f) const {
         if (rows > shift) f(index_t{0}, rows - shift);
         if (shift > 0) f(n - shift, smaller(shift, rows));
     }
+    static constexpr index_t out_width = job_type::out_width;
     void load(index_t q, index_t count, R* x) const {
         constexpr index_t width = job_type::in_width;
         auto const& b = job.p.b;
-        each_run(q, count, [&](index_t from, index_t l, index_t run) {
+        job.each_run(q, count, [&](index_t from, index_t l, index_t run) {
             each_piece(job.col_shift, job.p.a.cols, [&](index_t row, index_t rows) {
                 with.load({job.input(job.input_row(row), from), width * b.row_stride, width * b.col_stride,
                            rows, run, job_type::is_real},
                           x + row * 2 * W + l);
             });
         });
+    }
+    // Half of a spectrum to all of it, conjugated (dft_job::take_element).
+    void mirror(R* x) const {
+        R const sign = job.conjugates_input ? R(-1) : R(1);
+        for (index_t k = 0; k <= n / 2; ++k) {
+            R *const row = x + k * 2 * W, *const other = x + (n - k) * 2 * W;
+            bool const is_own = k == 0 || 2 * k == n;
+            for (index_t l = 0; l < W; ++l) {
+                R const re = row[l], im = is_own ? R(0) : sign * row[W + l];
+                row[W + l] = -im;
+                if (!is_own) other[l] = re, other[W + l] = im;
+            }
+        }
     }
     void scale(R* x, index_t rows) const {
         if (job.conjugates_output || job.factor_re != R(1) || job.factor_im != R(0))
@@ -229,10 +280,11 @@ private:
         scale(x, n);
         auto const& c = job.p.c;
         if (job.is_plain())
-            return each_run(q, count, [&](index_t to, index_t l, index_t run) {
+            return job.each_run(q, count, [&](index_t to, index_t l, index_t run) {
                 each_piece(job.row_shift, job.p.a.rows, [&](index_t row, index_t rows) {
-                    with.store(x + row * 2 * W + l, {job.output(job.output_row(row), to), 2 * c.row_stride,
-                                                     2 * c.col_stride, rows, run});
+                    with.store(x + row * 2 * W + l,
+                               {job.output(job.output_row(row), to), out_width * c.row_stride,
+                                out_width * c.col_stride, rows, run, job_type::to_real});
                 });
             });
         for (index_t k = 0; k < n; ++k)
@@ -244,7 +296,7 @@ private:
     void load_column(index_t q, index_t first, index_t count, R* x) const {
         index_t const n1 = plan.division.n1, n2 = plan.division.n2;
         bool const is_chirp = plan.division.is_chirp();
-        if (!is_chirp && job.col_shift == 0 && job.has_all_inputs()) {
+        if (!is_chirp && job.col_shift == 0 && job.has_all_inputs() && !job_type::to_real) {
             index_t const row = job_type::in_width * job.p.b.row_stride;
             with.load({job.input(first, q), row * n2, row, n1, count, job_type::is_real}, x);
             if (job.conjugates_input) with.scale(x, n1, R(1), R(0), true);
@@ -254,12 +306,8 @@ private:
             for (index_t l = 0; l < count; ++l) {
                 index_t const k = i * n2 + first + l;
                 R re{}, im{};
-                if (k < n && job.has_input(k)) {
-                    R const* const from = job.input(job.input_row(k), q);
-                    re = from[0];
-                    if constexpr (!job_type::is_real) im = job.conjugates_input ? -from[1] : from[1];
-                    if (is_chirp) multiply(re, im, plan.chirp.data() + 2 * k);
-                }
+                if (k < n) job.take_element(k, q, re, im);
+                if (k < n && is_chirp) multiply(re, im, plan.chirp.data() + 2 * k);
                 x[i * 2 * W + l] = re, x[i * 2 * W + W + l] = im;
             }
     }
@@ -269,8 +317,8 @@ private:
         bool const is_chirp = plan.division.is_chirp();
         if (!is_chirp) scale(x, n2);
         if (!is_chirp && job.row_shift == 0 && job.p.a.rows == n && job.is_plain()) {
-            index_t const row = 2 * job.p.c.row_stride;
-            return with.store(x, {job.output(first, q), row * n1, row, n2, count});
+            index_t const row = out_width * job.p.c.row_stride;
+            return with.store(x, {job.output(first, q), row * n1, row, n2, count, job_type::to_real});
         }
         for (index_t i = 0; i < n2; ++i)
             for (index_t l = 0; l < count; ++l) {
@@ -308,27 +356,33 @@ private:
     index_t W, n;
 };
 
+// f(part, room) for each of `count` parts by at most `team` threads, of which each has `room` numbers.
+template <class Leaf, class R, class F>
+void dft_each(Leaf const& by, int team, index_t count, R* own, index_t room, F const& f) {
+    constexpr index_t most = 1 << 20; // parts are counted in int
+    int const parts = static_cast<int>(smaller(count, most));
+    by.each(team, parts, [&](int thread, int part) {
+        for (index_t b = count * part / parts; b < count * (part + 1) / parts; ++b) f(b, own + thread * room);
+    });
+}
+inline status no_tables() {
+    return failure(errc::memory, "dft: cannot allocate the tables of a transform of this length");
+}
+
 // All transforms of a product, by at most `team` threads.
 template <class Leaf, class Q, class Arena>
 status transform_fast(Leaf const& by, Q const& p, int team, Arena& memory) {
     using R = typename dft_job<Q>::R;
     dft_job<Q> const job(p);
     dft_plan_use<R> const use(job.n);
-    if (!use) return failure(errc::memory, "dft: cannot allocate the tables of a transform of this length");
+    if (!use) return no_tables();
     dft_plan<R> const& plan = *use;
     dft_blocks<Q> const blocks(job, plan);
     dft_room<R> const room(plan.division);
     typename Arena::scope const scope(memory);
     R* const shared = memory.template take<R>(room.shared);
     R* const own = memory.template take<R>(room.own * team);
-    auto const each = [&](index_t count, auto const& f) {
-        constexpr index_t most = 1 << 20; // parts are counted in int
-        int const parts = static_cast<int>(smaller(count, most));
-        by.each(team, parts, [&](int thread, int part) {
-            for (index_t b = count * part / parts; b < count * (part + 1) / parts; ++b)
-                f(b, own + thread * room.own);
-        });
-    };
+    auto const each = [&](index_t count, auto const& f) { dft_each(by, team, count, own, room.own, f); };
     if (!plan.division.is_long()) {
         each(blocks.blocks(), [&](index_t b, R* mine) { blocks.transform(b, mine); });
         return {};

@@ -22,6 +22,19 @@ struct dft_lanes {
     index_t row, lane, rows;
     index_t count;
     bool real = false; // elements have no imaginary part
+    index_t apart = 1; // from the real part of an element to its imaginary part
+};
+
+// Pairs of rows of two blocks, or of one: row i from p on, and row i counted back from q, for the step between the
+// spectrum of pairs of real numbers, taken for complex ones, and that of these numbers (dft_mirror, passes.inl.hpp).
+template <class R>
+struct dft_pairs {
+    R *p, *q;
+    index_t count;
+    R const* turns;  // a factor for each i
+    R const* across; // and one for each lane; null: all are 1
+    R factor;        // of all results
+    bool conjugate;  // the spectrum of the real numbers
 };
 
 template <class R>
@@ -33,6 +46,7 @@ struct dft_kernels {
     void (*scale)(R*, index_t, R, R, bool);
     void (*load)(dft_lanes<R const> const&, R*);
     void (*store)(R const*, dft_lanes<R> const&);
+    void (*to_spectrum)(dft_pairs<R> const&), (*from_spectrum)(dft_pairs<R> const&);
 };
 
 // Roots of unity of a small odd order: exp(2 pi i k / Radix).
@@ -59,11 +73,19 @@ struct dft_roots<7> {
     static constexpr double sines[] = {0, s1, s2, s3, -s3, -s2, -s1};
 };
 
-// Which elements of two vectors a third vector has, at i: the even or the odd ones; or groups of one vector and of the
-// other in turn, from the lower halves or from the upper.
+// Which elements of two vectors a third vector has, at i: the even or the odd ones, forwards or backwards; those of the
+// first backwards; or groups of one vector and of the other in turn, from the lower halves or from the upper.
 template <int Odd>
 struct dft_second_of_two {
     static constexpr int of(int i) { return 2 * i + Odd; }
+};
+template <int Lanes, int Odd>
+struct dft_second_of_two_back {
+    static constexpr int of(int i) { return 2 * (Lanes - 1 - i) + Odd; }
+};
+template <int Lanes>
+struct dft_backwards {
+    static constexpr int of(int i) { return Lanes - 1 - i; }
 };
 template <int Lanes, int Group, int Upper>
 struct dft_in_turn {

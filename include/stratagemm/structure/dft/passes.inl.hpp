@@ -209,67 +209,137 @@ STRATAGEMM_OP void dft_transpose(vec<R> (&x)[N]) {
     }
 }
 
+// Rows of lanes that lie side by side in memory, in either direction, into rows of a block.
+template <class R>
+STRATAGEMM_TARGET void dft_load_rows(dft_lanes<R const> const& g, R* to) {
+    constexpr index_t W = lanes<R>;
+    R const* const first = 0 > g.lane ? g.data + (W - 1) * g.lane : g.data;
+    for (index_t i = 0; i < g.rows; ++i, to += 2 * W) {
+        R const* const x = first + i * g.row;
+        // Processors do not fetch ahead over rows that are pages apart.
+        if (i + 16 < g.rows) {
+            __builtin_prefetch(x + 16 * g.row);
+            __builtin_prefetch(x + 16 * g.row + (g.lane == 1 ? g.apart : W));
+        }
+        if (g.lane == 1) {
+            store<R>(to, load<R>(x));
+            store<R>(to + W, g.real ? vec<R>{} : load<R>(x + g.apart));
+        } else if (g.lane == 2) {
+            dft_split<R>(load<R>(x), load<R>(x + W), to);
+        } else {
+            vec<R> const a = load<R>(x), b = load<R>(x + W);
+            store<R>(to, dft_pick<R>(a, b, dft_second_of_two_back<lanes<R>, 0>{}));
+            store<R>(to + W, dft_pick<R>(a, b, dft_second_of_two_back<lanes<R>, 1>{}));
+        }
+    }
+}
+template <class R>
+STRATAGEMM_TARGET void dft_store_rows(R const* from, dft_lanes<R> const& g) {
+    constexpr index_t W = lanes<R>;
+    R* const first = 0 > g.lane ? g.data + (W - 1) * g.lane : g.data;
+    for (index_t i = 0; i < g.rows; ++i, from += 2 * W) {
+        R* const x = first + i * g.row;
+        vec<R> re = load<R>(from), im = load<R>(from + W);
+        if (g.lane == 1) {
+            store<R>(x, re);
+            if (!g.real) store<R>(x + g.apart, im);
+            continue;
+        }
+        if (0 > g.lane)
+            re = dft_pick<R>(re, re, dft_backwards<lanes<R>>{}),
+            im = dft_pick<R>(im, im, dft_backwards<lanes<R>>{});
+        store<R>(x, dft_pick<R>(re, im, dft_in_turn<lanes<R>, 1, 0>{}));
+        store<R>(x + W, dft_pick<R>(re, im, dft_in_turn<lanes<R>, 1, 1>{}));
+    }
+}
+// Whether these two serve; and whether elements of a lane lie side by side.
+template <class R, class T>
+STRATAGEMM_OP bool dft_are_rows(dft_lanes<T> const& g) {
+    bool const pairs = !g.real && g.apart == 1;
+    return g.count == lanes<R> && (g.lane == 1 || (pairs && (g.lane == 2 || g.lane == -2)));
+}
+template <class R, class T>
+STRATAGEMM_OP bool dft_are_columns(dft_lanes<T> const& g) {
+    return g.count == lanes<R> && !g.real && g.apart == 1 && g.row == 2;
+}
+
 // Elements of a matrix into lanes of a block.
 template <class R>
 STRATAGEMM_TARGET void dft_load(dft_lanes<R const> const& g, R* to) {
     constexpr index_t W = lanes<R>, N = W / 2;
+    if (dft_are_rows<R>(g)) return dft_load_rows<R>(g, to);
     index_t i = 0;
-    if (!g.real && g.count == W && g.lane == 2) {
-        // Processors do not fetch ahead over rows that are pages apart.
-        for (; i < g.rows; ++i) {
-            R const* const x = g.data + i * g.row;
-            if (i + 16 < g.rows) __builtin_prefetch(x + 16 * g.row), __builtin_prefetch(x + 16 * g.row + W);
-            dft_split<R>(load<R>(x), load<R>(x + W), to + i * 2 * W);
-        }
-    } else if (!g.real && g.count == W && g.row == 2) {
-        for (; i + N <= g.rows; i += N) {
-            vec<R> a[N], b[N];
-            STRATAGEMM_UNROLLED
-            for (index_t l = 0; l < N; ++l)
-                a[l] = load<R>(g.data + (i * 2 + l * g.lane)),
-                b[l] = load<R>(g.data + (i * 2 + (l + N) * g.lane));
-            dft_transpose<R>(a), dft_transpose<R>(b);
-            STRATAGEMM_UNROLLED
-            for (index_t j = 0; j < N; ++j) dft_split<R>(a[j], b[j], to + (i + j) * 2 * W);
-        }
+    for (; dft_are_columns<R>(g) && i + N <= g.rows; i += N) {
+        vec<R> a[N], b[N];
+        STRATAGEMM_UNROLLED
+        for (index_t l = 0; l < N; ++l)
+            a[l] = load<R>(g.data + (i * 2 + l * g.lane)),
+            b[l] = load<R>(g.data + (i * 2 + (l + N) * g.lane));
+        dft_transpose<R>(a), dft_transpose<R>(b);
+        STRATAGEMM_UNROLLED
+        for (index_t j = 0; j < N; ++j) dft_split<R>(a[j], b[j], to + (i + j) * 2 * W);
     }
     for (; i < g.rows; ++i)
         for (index_t l = 0; l < g.count; ++l) {
             R const* const x = g.data + (i * g.row + l * g.lane);
             to[i * 2 * W + l] = x[0];
-            to[i * 2 * W + W + l] = g.real ? R(0) : x[1];
+            to[i * 2 * W + W + l] = g.real ? R(0) : x[g.apart];
         }
 }
 // And back.
 template <class R>
 STRATAGEMM_TARGET void dft_store(R const* from, dft_lanes<R> const& g) {
     constexpr index_t W = lanes<R>, N = W / 2;
+    if (dft_are_rows<R>(g)) return dft_store_rows<R>(from, g);
     index_t i = 0;
-    if (g.count == W && g.lane == 2) {
-        for (; i < g.rows; ++i) {
-            vec<R> a, b;
-            dft_join<R>(from + i * 2 * W, a, b);
-            store<R>(g.data + i * g.row, a), store<R>(g.data + i * g.row + W, b);
-        }
-    } else if (g.count == W && g.row == 2) {
-        for (; i + N <= g.rows; i += N) {
-            vec<R> a[N], b[N];
-            STRATAGEMM_UNROLLED
-            for (index_t j = 0; j < N; ++j) dft_join<R>(from + (i + j) * 2 * W, a[j], b[j]);
-            dft_transpose<R>(a), dft_transpose<R>(b);
-            STRATAGEMM_UNROLLED
-            for (index_t l = 0; l < N; ++l)
-                store<R>(g.data + (i * 2 + l * g.lane), a[l]),
-                    store<R>(g.data + (i * 2 + (l + N) * g.lane), b[l]);
-        }
+    for (; dft_are_columns<R>(g) && i + N <= g.rows; i += N) {
+        vec<R> a[N], b[N];
+        STRATAGEMM_UNROLLED
+        for (index_t j = 0; j < N; ++j) dft_join<R>(from + (i + j) * 2 * W, a[j], b[j]);
+        dft_transpose<R>(a), dft_transpose<R>(b);
+        STRATAGEMM_UNROLLED
+        for (index_t l = 0; l < N; ++l)
+            store<R>(g.data + (i * 2 + l * g.lane), a[l]),
+                store<R>(g.data + (i * 2 + (l + N) * g.lane), b[l]);
     }
     for (; i < g.rows; ++i)
         for (index_t l = 0; l < g.count; ++l) {
             R* const x = g.data + (i * g.row + l * g.lane);
-            x[0] = from[i * 2 * W + l], x[1] = from[i * 2 * W + W + l];
+            x[0] = from[i * 2 * W + l];
+            if (!g.real) x[g.apart] = from[i * 2 * W + W + l];
         }
 }
 
+// With z_j = x_2j + i x_2j+1 for h = n / 2 pairs of real numbers, whose transform is Z, the transform Y of x has
+//   2 Y_k = (Z_k + Z*_h-k) + u_k (Z_k - Z*_h-k),   u_k = -i exp(-2 pi i k / n),   0 <= k <= h,   Z_h = Z_0,
+// and 2 Y*_h-k is the difference. Back, 2 Z_k is the sum of Y_k + Y*_h-k and u*_k (Y_k - Y*_h-k). Row p + i is k, and row
+// q - i is h - k. On the way back both are exchanged, so that the transform of the rows is the inverse.
+template <class R, bool Back>
+STRATAGEMM_TARGET void dft_mirror(dft_pairs<R> const& g) {
+    constexpr index_t W = lanes<R>;
+    R const minus_one = g.conjugate ? R(-1) : R(1);
+    vec<R> const sign = broadcast<R>(&minus_one), factor = broadcast<R>(&g.factor);
+    vec<R> ar{}, ai{};
+    if (g.across) ar = load<R>(g.across), ai = load<R>(g.across + W);
+    R *p = g.p, *q = g.q;
+    for (index_t i = 0; i < g.count; ++i, p += 2 * W, q -= 2 * W) {
+        vec<R> wr = broadcast<R>(g.turns + 2 * i), wi = broadcast<R>(g.turns + 2 * i + 1);
+        if (g.across) dft_multiply<R>(wr, wi, ar, ai);
+        vec<R> const pr = load<R>(p), pi = load<R>(p + W), qr = load<R>(q), qi = load<R>(q + W);
+        vec<R> const sr = pr + qr;
+        vec<R> si = pi - qi, dr = pr - qr, di = pi + qi;
+        if constexpr (Back) si *= sign, di *= sign, wi = -wi;
+        dft_multiply<R>(dr, di, wr, wi);
+        vec<R> const xr = (sr + dr) * factor, yr = (sr - dr) * factor;
+        vec<R> xi = (si + di) * factor, yi = (di - si) * factor;
+        if constexpr (!Back) xi *= sign, yi *= sign;
+        R *const to_x = Back ? q : p, *const to_y = Back ? p : q;
+        store<R>(to_x, xr), store<R>(to_x + W, xi);
+        store<R>(to_y, yr), store<R>(to_y + W, yi);
+    }
+}
+
 template <class R>
-inline constexpr dft_kernels<R> dft_table{lanes<R>,     dft_largest_radix, dft_passes<R>, dft_times<R>,
-                                          dft_scale<R>, dft_load<R>,       dft_store<R>};
+inline constexpr dft_kernels<R> dft_table{lanes<R>,     dft_largest_radix,    dft_passes<R>,
+                                          dft_times<R>, dft_scale<R>,         dft_load<R>,
+                                          dft_store<R>, dft_mirror<R, false>, dft_mirror<R, true>};

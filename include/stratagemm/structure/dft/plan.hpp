@@ -48,17 +48,23 @@ inline index_t smooth_from(index_t n) {
     return n;
 }
 
-// How transforms of n points are divided, without tables.
+// How transforms of n points are divided, without tables. Those of real numbers are `halved` where they can be: two
+// numbers are one complex one, and n is half their count.
 template <class R>
 struct dft_division {
     index_t n = 1;
+    bool is_halved = false;
     index_t length = 1;     // of the convolution, or n
     index_t n1 = 1, n2 = 1; // their product is `length`; n2 is 1 if a block is in the cache
     bool is_chirp() const { return length != n; }
     bool is_long() const { return n2 > 1; }
     index_t most() const { return larger_of(n1, n2); }
 
-    explicit dft_division(index_t points) : n(points < 1 ? 1 : points) {
+    explicit dft_division(index_t points, bool halved = false)
+        : n(points < 1 ? 1
+            : halved   ? points / 2
+                       : points),
+          is_halved(halved) {
         length = is_smooth(n) ? n : smooth_from(2 * n - 1);
         n1 = length;
         index_t const row = 4 * dft_kernels_here<R>().lanes * index_t{sizeof(R)};
@@ -70,6 +76,30 @@ struct dft_division {
         n1 = length / best, n2 = best;
     }
 };
+
+// Of n real numbers, or to them.
+template <class R>
+dft_division<R> division_of_reals(index_t n) {
+    if (n % 2 == 0 && n > 0) {
+        dft_division<R> const half(n, true);
+        if (!(half.is_long() && half.is_chirp())) return half;
+    }
+    return dft_division<R>(n);
+}
+
+// Lanes of one matrix of n1 x n2 elements k = i n2 + j, j a lane: first + step l for l < count. The elements k and n1 n2 - k
+// of a halved transform meet in one step. They are row i of lane j and row n1 - 1 - i of lane n2 - j; or rows i and n1 - i
+// of lane 0. Strip 0 is lane 0 alone, strip 2b + 1 has lanes from W b + 1 on, and strip 2b + 2 those that meet them.
+struct dft_strip {
+    index_t first, step, count;
+};
+inline index_t strips_of(index_t lanes, index_t W) { return 1 + 2 * divide_up(lanes / 2, W); }
+inline dft_strip strip_of(index_t lanes, index_t W, index_t strip) {
+    if (strip == 0) return {0, 1, 1};
+    index_t const before = (strip - 1) / 2 * W, count = smaller(W, lanes / 2 - before);
+    if (strip % 2 == 1) return {before + 1, 1, count};
+    return {lanes - 1 - before, -1, count};
+}
 
 // The radices of a smooth length: as few passes as there can be.
 template <class R>
@@ -93,15 +123,17 @@ struct dft_plan {
     dft_division<R> division;
     dft_steps<R> first, second; // of n1 and n2 points
     list<R> first_factors, second_factors;
-    list<R> between; // of n1 n2: row k1 of as many blocks of lanes as n2 takes, for each block
+    list<R>
+        between; // of n1 n2: row k1 of as many blocks of lanes as n2 takes, for each block; or for each strip
     list<R> chirp, spectrum;
+    list<R> turns, turns_of_rows, turns_across; // of a halved one: see set_turns()
     dft_plan* next = nullptr;
     int users = 0;
 
-    explicit dft_plan(index_t n) : division(n) {}
+    explicit dft_plan(dft_division<R> const& d) : division(d) {}
     std::size_t bytes() const {
         return (first_factors.size() + second_factors.size() + between.size() + chirp.size() +
-                spectrum.size()) *
+                spectrum.size() + turns.size() + turns_of_rows.size() + turns_across.size()) *
                sizeof(R);
     }
 
@@ -110,6 +142,7 @@ struct dft_plan {
         first = steps_of<R>(division.n1), second = steps_of<R>(division.n2);
         if (!set_factors(first, first_factors) || !set_factors(second, second_factors)) return false;
         if (division.is_long() && !set_between()) return false;
+        if (division.is_halved && !set_turns()) return false;
         return !division.is_chirp() || (set_chirp() && set_spectrum());
     }
 
@@ -134,17 +167,43 @@ private:
         return true;
     }
     bool set_between() {
-        index_t const W = dft_kernels_here<R>().lanes, blocks = divide_up(division.n2, W);
-        if (!between.resize(pairs(blocks * W * division.n1))) return false;
-        for (index_t b = 0; b < blocks; ++b)
-            for (index_t k = 0; k < division.n1; ++k)
-                for (index_t l = 0; l < W; ++l) {
-                    index_t const j = b * W + l;
-                    if (j >= division.n2) continue; // it is zero
-                    auto const w = root_of_unity(j * k, division.length);
-                    R* const to = between.data() + (b * division.n1 + k) * 2 * W + l;
+        index_t const W = dft_kernels_here<R>().lanes, n1 = division.n1, n2 = division.n2,
+                      blocks = division.is_halved ? strips_of(n2, W) : divide_up(n2, W);
+        if (!between.resize(pairs(blocks * W * n1))) return false;
+        for (index_t b = 0; b < blocks; ++b) {
+            dft_strip const lanes =
+                division.is_halved ? strip_of(n2, W, b) : dft_strip{b * W, 1, smaller(W, n2 - b * W)};
+            for (index_t k = 0; k < n1; ++k)
+                for (index_t l = 0; l < lanes.count; ++l) { // the others are zero
+                    auto const w = root_of_unity((lanes.first + lanes.step * l) * k, division.length);
+                    R* const to = between.data() + (b * n1 + k) * 2 * W + l;
                     to[0] = static_cast<R>(w.re), to[W] = static_cast<R>(w.im);
                 }
+        }
+        return true;
+    }
+    // The factors between Z and Y (dft_mirror, passes.inl.hpp). Of a block that has all n elements in rows: `turns`, for
+    // row k. Of one that has rows k1 + n1 k2: `turns_of_rows`, for k2. Of one that has rows i n2 + j: `turns`, for i.
+    // These two times `turns_across`, for lanes k1 or j.
+    bool set_turns() {
+        index_t const W = dft_kernels_here<R>().lanes, n1 = division.n1, n2 = division.n2, n = division.n;
+        auto const set = [&](list<R>& to, index_t count, index_t by) {
+            if (!to.resize(pairs(count))) return false;
+            for (index_t k = 0; k < count; ++k) { // -i exp(-2 pi i k by / 2n)
+                auto const w = root_of_unity(k * by, 2 * n);
+                to[pairs(k)] = static_cast<R>(w.im), to[pairs(k) + 1] = static_cast<R>(-w.re);
+            }
+            return true;
+        };
+        if (!division.is_long()) return set(turns, n / 2 + 1, 1);
+        index_t const blocks = divide_up(division.most() / 2, W);
+        if (!set(turns, n1, n2) || !set(turns_of_rows, n2, n1) || !turns_across.resize(pairs(blocks * W)))
+            return false;
+        for (index_t j = 0; j < blocks * W; ++j) {
+            auto const w = root_of_unity(j + 1, 2 * n);
+            R* const to = turns_across.data() + j / W * 2 * W + j % W;
+            to[0] = static_cast<R>(w.re), to[W] = static_cast<R>(w.im);
+        }
         return true;
     }
     // exp(-pi i j^2 / n)
@@ -164,7 +223,7 @@ private:
 // A transform in double by one lane of a block.
 [[gnu::cold]] inline bool transform_one(list<double>& x) {
     auto const points = static_cast<index_t>(x.size() / 2);
-    dft_plan<double> plan(points);
+    dft_plan<double> plan{dft_division<double>(points)};
     plan.division.n1 = points, plan.division.n2 = 1;     // undivided
     auto const& with = host_portable::dft_table<double>; // with few lanes
     list<double> room;
@@ -197,15 +256,15 @@ bool dft_plan<R>::set_spectrum() {
 template <class R>
 struct [[gnu::visibility("hidden")]] dft_plans {
     // Returns null if there is no memory. The caller gives the plan back.
-    [[gnu::cold, gnu::noinline]] dft_plan<R>* take(index_t n) {
+    [[gnu::cold, gnu::noinline]] dft_plan<R>* take(dft_division<R> const& d) {
         static bool const once = (call_at_unload([] { kept().clear(); }), true);
         (void)once;
         lock();
-        dft_plan<R>* plan = unlink(n);
+        dft_plan<R>* plan = unlink(d);
         if (plan) link(plan);
         unlock();
         if (plan) return plan;
-        plan = new (std::nothrow) dft_plan<R>(n); // by two threads at once, one of which is kept as well
+        plan = new (std::nothrow) dft_plan<R>(d); // by two threads at once, one of which is kept as well
         if (!plan || !plan->build()) {
             delete plan;
             return nullptr;
@@ -240,9 +299,9 @@ private:
     void clear() {
         while (dft_plan<R>* const x = first_) first_ = x->next, delete x;
     }
-    dft_plan<R>* unlink(index_t n) {
+    dft_plan<R>* unlink(dft_division<R> const& d) {
         for (dft_plan<R>** at = &first_; *at; at = &(*at)->next)
-            if (dft_plan<R>* const x = *at; x->division.n == n) {
+            if (dft_plan<R>* const x = *at; x->division.n == d.n && x->division.is_halved == d.is_halved) {
                 *at = x->next;
                 return x;
             }
@@ -268,7 +327,8 @@ private:
 template <class R>
 class dft_plan_use {
 public:
-    explicit dft_plan_use(index_t n) : plan_(dft_plans<R>::kept().take(n)) {}
+    explicit dft_plan_use(dft_division<R> const& d) : plan_(dft_plans<R>::kept().take(d)) {}
+    explicit dft_plan_use(index_t n) : dft_plan_use(dft_division<R>(n)) {}
     dft_plan_use(dft_plan_use const&) = delete;
     dft_plan_use& operator=(dft_plan_use const&) = delete;
     ~dft_plan_use() {

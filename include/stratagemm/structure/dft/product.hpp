@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../../core/layer.hpp"
-#include "host.hpp"
+#include "real.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -12,6 +12,14 @@ template <class X>
 inline constexpr bool is_dft = false;
 template <class T>
 inline constexpr bool is_dft<dft<T>> = true;
+template <class T>
+struct irdft; // from half a spectrum to real numbers
+template <class X>
+inline constexpr bool is_irdft = false;
+template <class T>
+inline constexpr bool is_irdft<irdft<T>> = true;
+template <class X>
+inline constexpr bool is_transform = is_dft<X> || is_irdft<X>;
 
 // Errors of transforms, in units of rounding, in the 2-norm of the result. `worst`: each operation of a pass has its
 // largest error, and all errors add up. `steps`: how many roundings an element meets, whose errors differ in sign.
@@ -38,11 +46,13 @@ template <class R>
 dft_errors errors_of(dft_division<R> const& d) {
     dft_errors const a = errors_of(steps_of<R>(d.n1)), b = errors_of(steps_of<R>(d.n2));
     constexpr double factor = 3.24;
-    dft_errors const one{a.worst + b.worst + (d.is_long() ? factor : 0), a.steps + b.steps + 1};
-    if (!d.is_chirp()) return one;
+    dft_errors one{a.worst + b.worst + (d.is_long() ? factor : 0), a.steps + b.steps + 1};
     // Two transforms, a product with the spectrum and two with the chirp. No element of the spectrum of n points is
     // more than 3 sqrt(n), whatever n: two stationary phases meet there, and each overshoots by a fifth.
-    return {3 * (2 * one.worst + 3 * factor), 2 * (2 * one.steps + 3)};
+    if (d.is_chirp()) one = {3 * (2 * one.worst + 3 * factor), 2 * (2 * one.steps + 3)};
+    // Sums of two, twice, and a factor, which is a product itself where the transform is long.
+    if (d.is_halved) one.worst += 2 + (d.is_long() ? 2 : 1) * factor, one.steps += 4;
+    return one;
 }
 
 // Products with a transform. P: a backend. One on the right runs as the transposed product.
@@ -63,20 +73,21 @@ public:
         using A = typename Q::a_operand;
         using B = typename Q::b_operand;
         using To = typename Q::c_type;
-        constexpr bool left = is_dft<A> && is_view<B>::value, right = is_view<A>::value && is_dft<B>;
+        constexpr bool left = is_transform<A> && is_view<B>::value,
+                       right = is_view<A>::value && is_transform<B>;
         if constexpr (!(left || right) || !is_view<typename Q::c_operand>::value) {
             return verdict::structure;
         } else if constexpr (!on_host) {
             return verdict::leaf;
         } else {
             using X = std::conditional_t<left, typename Q::b_type, typename Q::a_type>;
-            using T = typename std::conditional_t<left, A, B>::real_type;
-            if constexpr (complex_like<To>)
-                return types_if(std::is_same_v<real_t<To>, T> &&
-                                (std::is_same_v<X, To> || std::is_same_v<X, T>)) &
-                       epilogue_if(epilogue_for<typename Q::epilogue_type, To>);
-            else
-                return verdict::types;
+            using F = std::conditional_t<left, A, B>;
+            using T = typename F::real_type;
+            constexpr bool are_known =
+                is_irdft<F> ? complex_like<X> && std::is_same_v<real_t<X>, T> && std::is_same_v<To, T>
+                            : complex_like<To> && std::is_same_v<real_t<To>, T> &&
+                                  (std::is_same_v<X, To> || std::is_same_v<X, T>);
+            return types_if(are_known) & epilogue_if(epilogue_for<typename Q::epilogue_type, To>);
         }
     }();
 
@@ -90,7 +101,7 @@ public:
             space::share(need) =
                 2 * arena::rounded(static_cast<std::size_t>(2 * points_of(s)) * sizeof(double));
         } else {
-            dft_division<R> const d(points_of(s));
+            dft_division<R> const d = division_of(s);
             dft_room<R> const room(d);
             auto const bytes = [](index_t numbers) {
                 return arena::rounded(static_cast<std::size_t>(numbers) * sizeof(R));
@@ -102,18 +113,18 @@ public:
     // A normwise bound: |dC_ij| <= x (k max|X| + max|beta E|). The norm of a column of C is at most sqrt(points) times
     // that of a column of X, which is at most sqrt(k) max|X|; no element errs by more than the column does. Typical
     // errors are as large in one element of C as in another, and random: one element in 100,000 reaches 4.5 standard
-    // deviations.
+    // deviations. An irdft takes each element twice, so that its elements are at most 2; but for the inner ones.
     template <class S>
     bound error_bound(S const& s) const {
         using R = real_t<typename S::c_type>;
-        double const u = unit_roundoff<R>(), k = s.k < 1 ? 1 : static_cast<double>(s.k),
-                     adds = s.adds ? 4 : 0;
+        double const u = unit_roundoff<R>(), adds = s.adds ? 4 : 0,
+                     k = (s.k < 1 ? 1 : static_cast<double>(s.k)) * (to_real<S> ? 2 : 1);
         constexpr double factors = 4.5; // alpha and the operand's own
         if constexpr (by_definition || !on_host) {
             double const typical = 6 / __builtin_sqrt(k) + adds;
             return {(6 + factors + adds) * u, (typical < 6 ? typical : 6) * u, true};
         } else {
-            dft_errors const e = errors_of(dft_division<R>(points_of(s)));
+            dft_errors const e = errors_of(division_of(s));
             double const stretch = __builtin_sqrt(static_cast<double>(points_of(s)) / k),
                          typical = 4.5 * 0.5 * __builtin_sqrt((e.steps + 2) / k);
             return {((e.worst + factors) * stretch + adds) * u, (typical + adds) * u, true};
@@ -123,7 +134,7 @@ public:
     template <class S>
     double estimate(S const& s) const {
         using R = real_t<typename S::c_type>;
-        dft_division<R> const d(points_of(s));
+        dft_division<R> const d = division_of(s);
         auto const each = static_cast<double>(transforms_of(s));
         if constexpr (by_definition || !on_host) {
             return static_cast<double>(s.k) * static_cast<double>(s.m * s.n * s.count) * 20e-9;
@@ -137,11 +148,12 @@ public:
     template <class S>
     std::string describe(S const& s) const {
         using R = real_t<typename S::c_type>;
-        std::string text = "dft of " + std::to_string(points_of(s)) + " points";
+        std::string text = (to_real<S> ? "irdft of " : "dft of ") + std::to_string(points_of(s)) + " points";
         if constexpr (by_definition || !on_host) {
             return text + " by its definition, in double";
         } else {
-            dft_division<R> const d(points_of(s));
+            dft_division<R> const d = division_of(s);
+            if (d.is_halved) text += " as " + std::to_string(d.n) + " pairs";
             auto const radices = [](index_t points) {
                 auto const steps = steps_of<R>(points);
                 std::string list;
@@ -162,7 +174,7 @@ public:
 
     template <class Q>
     status operator()(Q const& p, arena& memory) const {
-        if constexpr (is_dft<typename Q::a_operand>) {
+        if constexpr (is_transform<typename Q::a_operand>) {
             return transform(p, memory);
         } else { // C^T = B^T A^T
             auto q = p.with_epilogue(turned_epilogue<typename Q::epilogue_type>{p.epilogue}).transposed();
@@ -183,39 +195,73 @@ private:
     template <class Q>
     status transform(Q const& p, arena& memory) const {
         using R = real_t<typename Q::c_type>;
+        if constexpr (is_irdft<typename Q::a_operand>)
+            if (p.a.is_turned)
+                return failure(errc::argument,
+                               "irdft: it is on the left as it is, and transposed(irdft<T>(n)) on the right");
         if constexpr (by_definition) {
+            if (!memory.fits(workspace(p.shape()))) return another_plan();
             typename arena::scope const scope(memory);
             double* const roots = memory.template take<double>(2 * p.a.points);
             transform_by_definition(p, roots, memory.template take<double>(2 * p.a.points));
             return {};
         } else {
             if (status s = isa_status(); !s) return s;
-            dft_division<R> const d(p.a.points);
+            dft_division<R> const d = division_of(p.shape());
             dft_room<R> const room(d);
             int team = team_for(d, p.c.cols * p.count); // as workspace() had it, or fewer
             auto const bytes = [](index_t numbers) {
                 return arena::rounded(static_cast<std::size_t>(numbers) * sizeof(R));
             };
             while (team > 1 && !memory.fits({bytes(room.shared) + bytes(room.own * team)})) --team;
+            if (!memory.fits({bytes(room.shared) + bytes(room.own * team)})) return another_plan();
+            if constexpr (may_halve<decltype(p.shape())>)
+                if (d.is_halved) return transform_halved(this->leaf(), p, team, memory);
             return transform_fast(this->leaf(), p, team, memory);
         }
     }
 
+    [[gnu::cold]] static status another_plan() {
+        return failure(errc::argument,
+                       "dft: the plan is one of another transform; give its shape the facts() of "
+                       "the operand");
+    }
+    template <class S>
+    static constexpr bool on_left = requires {
+        requires S::a_form::is_transform;
+    };
+    template <class S>
+    static auto const& facts_of_transform(S const& s) {
+        if constexpr (on_left<S>)
+            return s.a_facts;
+        else
+            return s.b_facts;
+    }
+    template <class S>
+    static constexpr bool to_real = !complex_like<typename S::c_type>;
     template <class S>
     static index_t points_of(S const& s) {
-        index_t points;
-        if constexpr (requires { requires S::a_form::is_transform; })
-            points = s.a_facts.points;
-        else
-            points = s.b_facts.points;
-        return points > 0 ? points : s.k;
+        index_t const points = facts_of_transform(s).points, results = on_left<S> ? s.m : s.n;
+        return points > 0 ? points : to_real<S> ? results : s.k;
+    }
+    // Whether a product may be one of halves: no more frequencies of real numbers than tell, or back.
+    template <class S>
+    static constexpr bool may_halve =
+        to_real<S> || !complex_like<std::conditional_t<on_left<S>, typename S::b_type, typename S::a_type>>;
+    template <class S>
+    static auto division_of(S const& s) {
+        using R = real_t<typename S::c_type>;
+        index_t const points = points_of(s);
+        if constexpr (may_halve<S>) {
+            index_t const frequencies = to_real<S> ? s.k : on_left<S> ? s.m : s.n;
+            if (frequencies <= points / 2 + 1 && !facts_of_transform(s).is_shifted)
+                return division_of_reals<R>(points);
+        }
+        return dft_division<R>(points);
     }
     template <class S>
     static index_t transforms_of(S const& s) {
-        if constexpr (requires { requires S::a_form::is_transform; })
-            return s.n * s.count;
-        else
-            return s.m * s.count;
+        return (on_left<S> ? s.n : s.m) * s.count;
     }
     // The multiply-adds of one transform.
     template <class R>
