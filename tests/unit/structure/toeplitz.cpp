@@ -1,0 +1,134 @@
+#include "unit/structure/toeplitz.hpp"
+
+#include <stratagemm/structure/toeplitz.hpp>
+
+#include <limits>
+
+namespace sg = stratagemm;
+using namespace structured;
+using support::contains;
+
+namespace {
+
+constexpr index_t some_sides[][3] = {{1, 1, 1},   {1, 9, 4},   {9, 1, 3},   {5, 5, 1},
+                                     {33, 20, 7}, {20, 70, 3}, {64, 64, 40}};
+
+template <class T>
+sg::matrix<T> toeplitz_by_definition(std::vector<T> const& column, std::vector<T> const& row) {
+    return sg::matrix<T>(static_cast<index_t>(column.size()), static_cast<index_t>(row.size()),
+                         [&](index_t i, index_t j) { return i >= j ? at(column, i - j) : at(row, j - i); });
+}
+template <class T>
+sg::matrix<T> hankel_by_definition(std::vector<T> const& column, std::vector<T> const& row) {
+    auto const m = static_cast<index_t>(column.size());
+    return sg::matrix<T>(m, static_cast<index_t>(row.size()), [&](index_t i, index_t j) {
+        return i + j < m ? at(column, i + j) : at(row, i + j - m + 1);
+    });
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("products with Toeplitz, Hankel and circulant matrices", "", float, double,
+                   std::complex<float>) {
+    using T = TestType;
+    for (auto const& s : some_sides) {
+        index_t const m = s[0], k = s[1], n = s[2];
+        INFO(m << " x " << k << ", " << n);
+        auto const seed = static_cast<unsigned>(m + k);
+        auto const column = random_vector<T>(m, seed), row = random_vector<T>(k, seed + 1);
+        auto const check = [&](auto const& policy) {
+            check_products(policy, sg::toeplitz(column, row), toeplitz_by_definition(column, row), n, seed);
+            check_products(policy, sg::hankel(column, row), hankel_by_definition(column, row), n, seed);
+            sg::matrix<T> const circle(m, m,
+                                       [&](index_t i, index_t j) { return at(column, (i - j + m) % m); });
+            check_products(policy, sg::circulant(column), circle, n, seed);
+            std::vector<T> other = column;
+            for (T& x : other) x = sg::conjugate(x);
+            check_products(policy, sg::toeplitz(column), toeplitz_by_definition(column, other), n, seed);
+        };
+        check(sg::host{2});
+        if (n < 10) check(sg::reference{});
+    }
+}
+
+TEST_CASE("a sequence of diagonals, as it lies and with any stride") {
+    using T = float;
+    index_t const m = 12, k = 17;
+    auto const d = random_vector<T>(2 * (m + k - 1), 1);
+    for (index_t const stride : {1, 2, -1}) {
+        INFO(stride);
+        auto const number = [&](index_t i) { return at(d, stride < 0 ? m + k - 2 - i : i * stride); };
+        auto const v = sg::strided<T const>(d.data() + (stride < 0 ? m + k - 2 : 0), 1, m + k - 1, 1, stride);
+        sg::matrix<T> const dense(m, k, [&](index_t i, index_t j) { return number(m - 1 + j - i); });
+        sg::matrix<T> const turned(m, k, [&](index_t i, index_t j) { return number(i + j); });
+        auto const by_rows = sg::toeplitz(v, m, k);
+        check_products(sg::host{1}, by_rows, dense, 5, 3);
+        check_products(sg::host{1}, sg::toeplitz(v.transposed(), m, k), dense, 1, 3);
+        check_products(sg::host{1}, sg::hankel(v, m, k), turned, 5, 3);
+        sg::matrix<T> x(k, 3), y(m, 3);
+        auto const text = sg::plan(sg::host{1}, sg::product(by_rows, x, y).shape()).describe();
+        CHECK(contains(text, "copied") == (stride == 2));
+    }
+}
+
+TEMPLATE_TEST_CASE("products with matrices of Toeplitz blocks", "", float, std::complex<double>) {
+    using T = TestType;
+    constexpr index_t some[][5] = {{2, 3, 5, 4, 6}, {7, 2, 3, 9, 1}, {3, 3, 1, 4, 5}, {1, 4, 6, 2, 3}};
+    for (auto const& s : some) {
+        index_t const p = s[0], q = s[1], m = s[2], k = s[3], n = s[4];
+        INFO(p << " x " << q << ", " << m << " x " << k);
+        auto const column = random_vector<T>(m * p * q, 1), row = random_vector<T>(k * p * q, 2);
+        // Blocks of the column by rows; those of the row by columns, one beside another.
+        auto const down = sg::batched(sg::row_major(column.data(), p, q), m, p * q);
+        auto const right = sg::batched(sg::col_major(row.data(), p, q), k, p * q);
+        sg::matrix<T> const dense(m * p, k * q, [&](index_t i, index_t j) {
+            index_t const block = j / q - i / p, a = i % p, b = j % q;
+            return block <= 0 ? at(column, -block * p * q + a * q + b) : at(row, block * p * q + a + b * p);
+        });
+        check_products(sg::host{2}, sg::block_toeplitz(down, right), dense, n, 1);
+        check_products(sg::reference{}, sg::block_toeplitz(down, right), dense, n, 2);
+
+        index_t const all = m + k - 1;
+        auto const d = random_vector<T>(all * p * q, 5);
+        sg::matrix<T> const whole(m * p, k * q, [&](index_t i, index_t j) {
+            return at(d, (i % p) * all * q + (m - 1 + j / q - i / p) * q + j % q);
+        });
+        auto const blocks = sg::batched(sg::row_major(d.data(), p, q, all * q), all, q); // read as they lie
+        check_products(sg::host{1}, sg::block_toeplitz(blocks, m, k), whole, n, 3);
+    }
+}
+
+TEST_CASE("a NaN of a direct product stays in its row and column") {
+    using T = double;
+    auto const d = random_vector<T>(39, 1);
+    auto x = random_matrix<T>(20, 6, 2);
+    x(3, 4) = std::numeric_limits<T>::quiet_NaN();
+    sg::matrix<T> y(20, 6);
+    sg::gemm(sg::host{1}, sg::toeplitz(d, 20, 20), x, y);
+    for (index_t i = 0; i < 20; ++i)
+        for (index_t j = 0; j < 6; ++j) CHECK((y(i, j) != y(i, j)) == (j == 4));
+}
+
+TEST_CASE("what is wrong with a Toeplitz matrix") {
+    auto const d = random_vector<float>(9, 1);
+    auto const x = random_matrix<float>(5, 3, 2);
+    sg::matrix<float> y(5, 3, [](index_t, index_t) { return 7.0f; });
+    auto const message = [&](auto const& a) {
+        auto const s = sg::try_gemm(sg::host{1}, a, x, y);
+        CHECK(!s);
+        for (index_t i = 0; i < 15; ++i) CHECK(y.data()[i] == 7.0f);
+        return s ? std::string() : std::string(s.error().what());
+    };
+    auto const short_of = sg::strided(d.data(), 1, 8, 1, 1);
+    CHECK(contains(message(sg::toeplitz(short_of, 5, 5)),
+                   "5 x 5 elements have 9 diagonals (5 + 5 - 1), and 8 are given"));
+    CHECK(
+        contains(message(sg::toeplitz(sg::strided<float const>(nullptr, 1, 9, 1, 1), 5, 5)), "null pointer"));
+    CHECK(contains(message(sg::toeplitz(d, 4, 5)), "A is 4 x 5"));
+    index_t const vast = std::numeric_limits<index_t>::max() / 2;
+    auto const blocks = sg::batched(sg::row_major(d.data(), 3, 3), 9, 1);
+    CHECK(!message(sg::block_toeplitz(blocks, vast, vast)).empty());
+    CHECK(!message(sg::toeplitz(sg::strided(d.data(), 1, vast, 1, 1), 5, 5)).empty());
+    CHECK(contains(message(sg::toeplitz(sg::strided(y.data(), 1, 9, 1, 1), 5, 5)), "C overlaps A or B"));
+    CHECK_THROWS_AS(sg::toeplitz(x), sg::error);
+}
