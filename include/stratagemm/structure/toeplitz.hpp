@@ -20,6 +20,7 @@
 
 #include "../gemm.hpp"
 #include "toeplitz/product.hpp"
+#include "toeplitz/transforms.hpp"
 
 STRATAGEMM_BEGIN
 

@@ -98,6 +98,79 @@ TEMPLATE_TEST_CASE("products with matrices of Toeplitz blocks", "", float, std::
     }
 }
 
+TEMPLATE_TEST_CASE("products by transforms", "", float, double, std::complex<float>, std::complex<double>) {
+    using T = TestType;
+    constexpr index_t sides[][3] = {{1, 1, 1},   {1, 9, 4},    {9, 1, 3},   {5, 5, 1},
+                                    {33, 20, 7}, {20, 70, 30}, {64, 64, 40}};
+    for (auto const& s : sides) {
+        index_t const m = s[0], k = s[1], n = s[2];
+        INFO(m << " x " << k << ", " << n);
+        auto const seed = static_cast<unsigned>(m + k);
+        auto const column = random_vector<T>(m, seed), row = random_vector<T>(k, seed + 1);
+        auto const check = [&](auto const& policy) {
+            check_products(policy, sg::toeplitz(column, row).by_transforms(),
+                           toeplitz_by_definition(column, row), n, seed);
+            check_products(policy, sg::hankel(column, row).by_transforms(), hankel_by_definition(column, row),
+                           n, seed);
+            auto const kept = sg::keep_left(policy, sg::toeplitz(column, row).by_transforms());
+            check_products(policy, kept.view(), toeplitz_by_definition(column, row), n, seed);
+        };
+        check(sg::host{2});
+        if (n < 10) check(sg::reference{});
+    }
+}
+
+TEMPLATE_TEST_CASE("products with matrices of Toeplitz blocks by transforms", "", float,
+                   std::complex<double>) {
+    using T = TestType;
+    constexpr index_t some[][5] = {{2, 3, 5, 4, 6}, {7, 2, 3, 9, 1}, {3, 3, 1, 4, 25}, {1, 4, 6, 2, 30}};
+    for (auto const& s : some) {
+        index_t const p = s[0], q = s[1], m = s[2], k = s[3], n = s[4], all = m + k - 1;
+        INFO(p << " x " << q << ", " << m << " x " << k);
+        auto const d = random_vector<T>(all * p * q, 5);
+        sg::matrix<T> const dense(m * p, k * q, [&](index_t i, index_t j) {
+            return at(d, (m - 1 + j / q - i / p) * p * q + (i % p) * q + j % q);
+        });
+        auto const blocks = sg::batched(sg::row_major(d.data(), p, q), all, p * q);
+        check_products(sg::host{2}, sg::block_toeplitz(blocks, m, k).by_transforms(), dense, n, 1);
+        if (n < 10)
+            check_products(sg::reference{}, sg::block_toeplitz(blocks, m, k).by_transforms(), dense, n, 2);
+    }
+}
+
+TEMPLATE_TEST_CASE("the error by transforms is as expected, and bits do not depend on other columns", "",
+                   float, double, std::complex<float>) {
+    using T = TestType;
+    double tightest = 0;
+    for (index_t const k : {40, 500, 17000}) { // the last one does not fit the cache
+        if (support::sanitized && k > 1000) continue;
+        INFO(k);
+        index_t const m = 300, n = 3;
+        auto const d = random_vector<T>(m + k - 1, 1);
+        auto const x = random_matrix<T>(k, n, 2);
+        using Wide = std::conditional_t<sg::complex_like<T>, std::complex<double>, double>;
+        std::vector<Wide> wide(d.begin(), d.end());
+        sg::matrix<Wide> const wide_x(k, n, [&](index_t i, index_t j) { return Wide(x(i, j)); });
+        sg::matrix<Wide> expected(m, n);
+        sg::matrix<T> y(m, n), alone(m, 1);
+        auto const a = sg::toeplitz(d, m, k).by_transforms();
+        sg::gemm(sg::host{1}, sg::toeplitz(wide, m, k), wide_x, expected);
+        sg::gemm(sg::host{2}, a, x, y);
+        auto const bound = sg::plan(sg::host{1}, sg::product(a, x, y).shape()).error_bound();
+        CHECK(bound.normwise);
+        double worst = 0, slack = std::is_same_v<T, double> ? 0x1p-53 * std::sqrt(static_cast<double>(k)) : 0;
+        for (index_t i = 0; i < m; ++i)
+            for (index_t j = 0; j < n; ++j)
+                worst = std::max(worst, static_cast<double>(std::abs(Wide(y(i, j)) - expected(i, j))));
+        worst /= static_cast<double>(k) * (sg::complex_like<T> ? 2 : 1);
+        CHECK(worst <= bound.expected + slack);
+        tightest = std::max(tightest, worst / bound.expected);
+        sg::gemm(sg::host{1}, a, x.view().block(0, 1, k, 1), alone);
+        for (index_t i = 0; i < m; ++i) REQUIRE(std::memcmp(&alone(i, 0), &y(i, 1), sizeof(T)) == 0);
+    }
+    CHECK(tightest > 0.05);
+}
+
 TEST_CASE("a NaN of a direct product stays in its row and column") {
     using T = double;
     auto const d = random_vector<T>(39, 1);

@@ -11,6 +11,8 @@ STRATAGEMM_BEGIN
 
 template <policy P>
 class toeplitz_product;
+template <policy P>
+class toeplitz_transforms;
 template <class P>
 inline constexpr bool is_toeplitz_product = false;
 template <policy P>
@@ -19,20 +21,29 @@ inline constexpr bool is_toeplitz_product<toeplitz_product<P>> = true;
 // How products with a Toeplitz matrix are computed.
 enum class toeplitz_way { direct, by_transforms };
 
+template <class P>
+inline constexpr bool is_backend = requires {
+    requires P::is_backend;
+};
+
 template <class T, toeplitz_way Way = toeplitz_way::direct>
 struct toeplitz_form {
     using value_type = T;
     static constexpr bool has_facts = true;
     static constexpr toeplitz_way way = Way;
     template <class P>
-    requires(!is_toeplitz_product<P>) using over = toeplitz_product<P>;
+    requires(Way == toeplitz_way::direct ? !is_toeplitz_product<P> : is_backend<P>) using over =
+        std::conditional_t<Way == toeplitz_way::direct, toeplitz_product<P>, toeplitz_transforms<P>>;
 
     index_t block_rows = 1, block_cols = 1; // the sides of a block
-    bool gathers = true,
-         gathers_turned = true; // whether the sequence is copied first, as it is and transposed
-    bool rounds = false;        // and a run has a factor then
+    // Direct: the sequence is copied first, of the matrix as it is and transposed, and a run has a factor then.
+    bool gathers = true, gathers_turned = true, rounds = false;
+    // By transforms: the spectrum was kept, of the matrix as it is or transposed.
+    bool kept = false, kept_turned = false;
 
-    toeplitz_form transposed() const { return {block_cols, block_rows, gathers_turned, gathers, rounds}; }
+    toeplitz_form transposed() const {
+        return {block_cols, block_rows, gathers_turned, gathers, rounds, kept_turned, kept};
+    }
 };
 
 // A run backwards.
@@ -68,6 +79,9 @@ struct toeplitz_matrix {
     bool is_hankel = false;
     accumulator_t<T> scale{1};
     bool conjugate = false;
+    // Of the matrix without scale and conjugation, or of its transpose; keep() makes it.
+    typename Space::template handle<real_t<T> const> spectrum{};
+    bool is_kept = false, is_kept_turned = false;
 
     toeplitz_matrix() = default;
     // `m` x `n` blocks of the sequence that begins with `first`.
@@ -107,7 +121,13 @@ struct toeplitz_matrix {
     form facts() const {
         bool factors = false;
         for (run const& r : runs) factors |= r.first.scale != accumulator_t<T>(real_t<T>(1));
-        return {block_rows(), block_cols(), !is_row(), !transposed().is_row(), factors};
+        return {block_rows(),
+                block_cols(),
+                !is_row(),
+                !transposed().is_row(),
+                factors,
+                is_kept && !is_kept_turned,
+                is_kept && is_kept_turned};
     }
     template <class F>
     void each_view(F&& f) const {
@@ -117,6 +137,7 @@ struct toeplitz_matrix {
     toeplitz_matrix transposed() const {
         toeplitz_matrix one = *this;
         one.rows = cols, one.cols = rows;
+        one.is_kept_turned = !is_kept_turned;
         for (run& r : one.runs) r = transposed_blocks(r);
         if (is_hankel) return one;
         // Numbers count from the other end.

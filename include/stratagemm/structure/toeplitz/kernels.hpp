@@ -1,0 +1,50 @@
+// Products with a spectrum on the host, for each instruction set.
+#pragma once
+
+#include "../dft/kernels.hpp"
+
+STRATAGEMM_BEGIN
+
+// y = z times a spectrum, or added to y; conjugated afterwards if the last argument says so. A block has a row for each
+// of n points, as those of transforms have (dft/passes.inl.hpp).
+//   even_and_odd   z has the even elements of real numbers as real parts, the odd ones as imaginary parts. Row k of the
+//                  spectrum is two complex numbers P and Q: y_k = P z_k + Q conj(z_(n-k))
+//   complex        row k of the spectrum is one complex number
+template <class R>
+struct spectrum_kernels {
+    void (*even_and_odd)(R const* z, R* y, R const* spectrum, index_t n, bool adds, bool conjugates);
+    void (*complex)(R const* z, R* y, R const* spectrum, index_t n, bool adds, bool conjugates);
+};
+
+#define STRATAGEMM_OP STRATAGEMM_TARGET inline __attribute__((always_inline))
+namespace host_portable {
+#define STRATAGEMM_TARGET
+#include "spectrum.inl.hpp"
+#undef STRATAGEMM_TARGET
+} // namespace host_portable
+#if defined(__x86_64__)
+namespace host_avx2 {
+#    define STRATAGEMM_TARGET __attribute__((target("avx2,fma,f16c")))
+#    include "spectrum.inl.hpp"
+#    undef STRATAGEMM_TARGET
+} // namespace host_avx2
+namespace host_avx512 {
+#    define STRATAGEMM_TARGET STRATAGEMM_AVX512
+#    include "spectrum.inl.hpp"
+#    undef STRATAGEMM_TARGET
+} // namespace host_avx512
+#endif
+#undef STRATAGEMM_OP
+
+// The kernels of the instruction set in force.
+template <class R>
+spectrum_kernels<R> const& spectrum_kernels_here() {
+#if defined(__x86_64__)
+    isa_choice const& choice = current_isa();
+    if (choice.available && choice.isa >= host_isa::avx512) return host_avx512::spectrum_table<R>;
+    if (choice.available && choice.isa >= host_isa::avx2) return host_avx2::spectrum_table<R>;
+#endif
+    return host_portable::spectrum_table<R>;
+}
+
+STRATAGEMM_END

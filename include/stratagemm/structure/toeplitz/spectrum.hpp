@@ -1,0 +1,126 @@
+// The spectrum of a Toeplitz matrix: what its products by transforms multiply by.
+//
+// A product with a Toeplitz matrix of M x N blocks is a convolution with its sequence, and a circular one where
+// transforms have at least M + N - 1 points. Real columns are transformed as half as many complex numbers: even
+// elements are real parts z, odd ones imaginary parts. With He and Ho, the transforms of the even and odd elements of the
+// sequence, and w = exp(-2 pi i / points), the transform of the result is
+//   Y_k = P_k Z_k + Q_k conj(Z_(-k)),   P = He + (i/2)(1 - w^k) Ho,   Q = (i/2)(1 + w^k) Ho
+// so that a column stays apart from others, and its bits do not depend on them.
+#pragma once
+
+#include "../dft.hpp"
+#include "kernels.hpp"
+#include "operand.hpp"
+
+STRATAGEMM_BEGIN
+
+// A complex number in memory, as far as transforms need one.
+template <class R>
+struct spectrum_number {
+    using value_type = R;
+    R re{}, im{};
+    constexpr spectrum_number() = default;
+    constexpr spectrum_number(R r, R i = R(0)) : re(r), im(i) {}
+    constexpr R real() const { return re; }
+    constexpr R imag() const { return im; }
+    friend constexpr spectrum_number operator*(spectrum_number x, spectrum_number y) {
+        return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+    }
+    friend constexpr spectrum_number operator+(spectrum_number x, spectrum_number y) {
+        return {x.re + y.re, x.im + y.im};
+    }
+    friend constexpr bool operator==(spectrum_number, spectrum_number) = default;
+};
+
+// How a product with m x n blocks is transformed.
+template <class T>
+struct spectrum_sides {
+    static constexpr bool is_real = !complex_like<T>;
+    static constexpr index_t width = is_real ? 4 : 2; // numbers in a row of the spectrum
+    index_t points;
+
+    spectrum_sides(index_t m, index_t n) {
+        index_t const least = m > 0 && n > 0 ? m + n - 1 : 1;
+        points = smooth_from(is_real ? (least + 1) / 2 : least);
+    }
+    index_t period() const { return is_real ? 2 * points : points; } // of the convolution, in elements
+    index_t numbers() const { return width * points; }
+};
+
+// exp(-2 pi i k / n) for all k, as products of two of about 2 sqrt(n) roots.
+class spectrum_roots {
+public:
+    static index_t size(index_t n) { return step_of(n) + n / step_of(n) + 1; }
+    spectrum_roots(index_t n, dft_root* room) : step_(step_of(n)), near_(room), far_(room + step_) {
+        for (index_t k = 0; k < step_; ++k) near_[k] = root_of_unity(k % n, n);
+        for (index_t k = 0; k * step_ < n; ++k) far_[k] = root_of_unity(k * step_, n);
+    }
+    dft_root operator()(index_t k) const {
+        dft_root const a = near_[k % step_], b = far_[k / step_];
+        return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+    }
+
+private:
+    static index_t step_of(index_t n) {
+        index_t step = 1;
+        while (step * step < n) step *= 2;
+        return step;
+    }
+    index_t step_;
+    dft_root *near_, *far_;
+};
+
+// Element (i, j) of block `at` of a sequence.
+template <class A>
+typename A::value_type element_of_sequence(A const& a, index_t at, index_t i, index_t j) {
+    using T = typename A::value_type;
+    bool const second = at >= a.runs[0].count;
+    auto const& r = a.runs[second];
+    auto const& v = r.first;
+    if (second) at -= a.runs[0].count;
+    T const x = v.data[at * r.stride + i * v.row_stride + j * v.col_stride];
+    return static_cast<T>(scaled_by(v.scale, accumulator_t<T>(v.conjugate ? conjugate(x) : x)));
+}
+// z = the elements (i, j) of all blocks, as the convolution has them: number t for the difference t of row and column.
+// A Hankel matrix is that of the columns backwards.
+template <class A, class R>
+void set_sequence(A const& a, index_t i, index_t j, index_t period, spectrum_number<R>* z) {
+    index_t const m = a.rows_of_blocks(), n = a.cols_of_blocks();
+    R* const numbers = reinterpret_cast<R*>(z);
+    constexpr index_t width = complex_like<typename A::value_type> ? 2 : 1;
+    for (index_t t = 0; t < width * period; ++t) numbers[t] = R(0);
+    for (index_t t = 1 - n; t < m; ++t) {
+        auto const x = element_of_sequence(a, a.is_hankel ? t + n - 1 : m - 1 - t, i, j);
+        R* const to = numbers + width * (t < 0 ? t + period : t);
+        if constexpr (width == 2)
+            to[0] = x.real(), to[1] = x.imag();
+        else
+            to[0] = x;
+    }
+}
+// The transform z of the sequence as rows of a spectrum, divided by the number of points, which the transform back is
+// not.
+template <class T, class R>
+void set_spectrum(spectrum_number<R> const* z, index_t n, spectrum_roots const& roots, R* to) {
+    double const over = 1 / static_cast<double>(n);
+    for (index_t k = 0; k < n; ++k, to += spectrum_sides<T>::width) {
+        double const zr = z[k].re, zi = z[k].im;
+        if constexpr (complex_like<T>) {
+            to[0] = static_cast<R>(zr * over), to[1] = static_cast<R>(zi * over);
+        } else {
+            index_t const back = k == 0 ? 0 : n - k;
+            double const mr = z[back].re, mi = z[back].im, half = over / 2;
+            // He and Ho
+            double const er = (zr + mr) * half, ei = (zi - mi) * half, or_ = (zi + mi) * half,
+                         oi = (mr - zr) * half;
+            auto const w = roots(k);
+            // (i/2)(1 -+ w) = (+-im w, 1 -+ re w) / 2
+            double const ar = w.im / 2, ai = (1 - w.re) / 2, br = -w.im / 2, bi = (1 + w.re) / 2;
+            to[0] = static_cast<R>(er + (ar * or_ - ai * oi)),
+            to[1] = static_cast<R>(ei + (ar * oi + ai * or_));
+            to[2] = static_cast<R>(br * or_ - bi * oi), to[3] = static_cast<R>(br * oi + bi * or_);
+        }
+    }
+}
+
+STRATAGEMM_END
