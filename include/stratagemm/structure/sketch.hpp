@@ -1,0 +1,50 @@
+// Random matrices as operands, for sketches: their elements are functions of seed and place, and lie in no memory.
+//
+//   sg::gemm(cpu, sg::gaussian<float>(64, n, seed), x, y);          Y = S X: n rows of X become 64
+//   sg::gemm(cpu, x, sg::transposed(sg::gaussian<float>(64, n, seed)), y);   Y = X S^T: n columns become 64
+//
+// An element is the same on the host and on every device, in float and, rounded, in double (sketch/random.hpp), and in
+// every part of a sketch: s.block(i, j, m, n) has the elements that s has there. s.element(i, j) gives one of them.
+//
+// E[S^H S] = I: normal numbers have the variance 1 / rows; of complex ones, each part has half of that. scaled() gives
+// other factors: scaled(sqrt(rows), gaussian<T>(...)) has standard normal numbers.
+//
+// The result is that of the dense product with the written-out matrix by the policy, within the bound of the plan. The
+// same call gives the same bits, for any number of threads; a product of a batch has the bits that it has alone.
+#pragma once
+
+#include "../gemm.hpp"
+#include "sketch/product.hpp"
+
+STRATAGEMM_BEGIN
+
+template <class T>
+struct gaussian_form {
+    using value_type = T;
+    template <class P>
+    requires P::is_backend using over = sketch_product<P>;
+};
+
+// Independent normal numbers.
+template <class T>
+struct gaussian_sketch : sketch_part<gaussian_sketch<T>, T> {
+    using form = gaussian_form<T>;
+
+    gaussian_sketch() = default;
+    gaussian_sketch(index_t of_rows, index_t of_cols, std::uint64_t of_seed)
+        : sketch_part<gaussian_sketch, T>(
+              of_rows, of_cols, of_seed,
+              1 / __builtin_sqrt(static_cast<double>(of_rows < 1 ? 1 : of_rows) * (complex_like<T> ? 2 : 1))) {
+    }
+    T drawn(index_t row, index_t col) const { return normal_at<T>(this->seed, row, col); }
+    status usable() const { return this->sides_usable("gaussian"); }
+};
+
+// rows x cols independent normal numbers. T: float, double, or a complex type of these.
+template <class T>
+gaussian_sketch<T> gaussian(index_t rows, index_t cols, std::uint64_t seed) {
+    return {rows, cols, seed};
+}
+static_assert(ready_operand<gaussian_sketch<float>>);
+
+STRATAGEMM_END
