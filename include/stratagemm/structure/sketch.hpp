@@ -2,12 +2,15 @@
 //
 //   sg::gemm(cpu, sg::gaussian<float>(64, n, seed), x, y);          Y = S X: n rows of X become 64
 //   sg::gemm(cpu, x, sg::transposed(sg::gaussian<float>(64, n, seed)), y);   Y = X S^T: n columns become 64
+//   sg::sparse_sign<float>(64, n, seed, 8)                          eight signs in each column, and zeros
+//   sg::count_sketch<float>(64, n, seed)                            one sign in each column
 //
 // An element is the same on the host and on every device, in float and, rounded, in double (sketch/random.hpp), and in
 // every part of a sketch: s.block(i, j, m, n) has the elements that s has there. s.element(i, j) gives one of them.
 //
-// E[S^H S] = I: normal numbers have the variance 1 / rows; of complex ones, each part has half of that. scaled() gives
-// other factors: scaled(sqrt(rows), gaussian<T>(...)) has standard normal numbers.
+// E[S^H S] = I: normal numbers have the variance 1 / rows; of complex ones, each part has half of that. Signs are those
+// of real numbers, divided by the root of their number in a column. scaled() gives other factors:
+// scaled(sqrt(rows), gaussian<T>(...)) has standard normal numbers.
 //
 // The result is that of the dense product with the written-out matrix by the policy, within the bound of the plan. The
 // same call gives the same bits, for any number of threads; a product of a batch has the bits that it has alone.
@@ -15,6 +18,7 @@
 
 #include "../gemm.hpp"
 #include "sketch/product.hpp"
+#include "sketch/signs.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -46,5 +50,17 @@ gaussian_sketch<T> gaussian(index_t rows, index_t cols, std::uint64_t seed) {
     return {rows, cols, seed};
 }
 static_assert(ready_operand<gaussian_sketch<float>>);
+
+// Each column has `nonzeros` elements, which are 1 or -1 times nonzeros^(-1/2) each, in different rows.
+template <class T>
+sign_sketch<T> sparse_sign(index_t rows, index_t cols, std::uint64_t seed, index_t nonzeros) {
+    return {rows, cols, seed, nonzeros};
+}
+// One sign in each column (CountSketch; Charikar, Chen, Farach-Colton: Finding frequent items in data streams, 2004).
+template <class T>
+sign_sketch<T> count_sketch(index_t rows, index_t cols, std::uint64_t seed) {
+    return {rows, cols, seed, 1};
+}
+static_assert(sparse_operand<sign_sketch<float>>);
 
 STRATAGEMM_END

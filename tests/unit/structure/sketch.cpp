@@ -101,3 +101,25 @@ TEMPLATE_TEST_CASE("sketch: a product is that of the written-out matrix", "", fl
         for (index_t j = 0; j < 29; ++j) error = std::max(error, std::fabs(double(c(i, j)) - double(exact(i, j))));
     CHECK(error < 1e-5);
 }
+
+TEMPLATE_TEST_CASE("sketch: sparse", "", float, double) {
+    using T = TestType;
+    for (index_t n : {1, 2, 29})
+        for (index_t k : {1, 5, 37}) {
+            auto const s = sg::sparse_sign<T>(37, 301, 7, k);
+            auto const x = random_matrix<T>(301, n, 1);
+            sg::matrix<T> c(37, n), exact(37, n);
+            sg::gemm(sg::reference{}, written(s), x, exact);
+            auto const off = [&] {
+                double error = 0;
+                for (index_t i = 0; i < 37; ++i)
+                    for (index_t j = 0; j < n; ++j)
+                        error = std::max(error, std::fabs(double(c(i, j)) - double(exact(i, j))));
+                return error;
+            };
+            sg::gemm(sg::reference{}, s, x, c);
+            CHECK(off() < 1e-5);
+            sg::gemm(sg::host{}, s, x, c);
+            CHECK(off() < 1e-5);
+        }
+}

@@ -4,6 +4,7 @@
 
 #include "../../backend/host/caches.hpp"
 #include "../../core/layer.hpp"
+#include "device.hpp"
 #include "operand.hpp"
 
 STRATAGEMM_BEGIN
@@ -43,7 +44,7 @@ class sketch_product : public product_over<P> {
 public:
     using typename product_over<P>::space;
     using typename product_over<P>::arena;
-    static constexpr bool on_host = host_leaf<Leaf>;
+    static constexpr bool on_host = host_leaf<Leaf>, on_device = device_leaf<Leaf, space>;
     static constexpr bool by_definition = requires { requires P::is_oracle; };
 
     using product_over<P>::product_over;
@@ -61,7 +62,7 @@ public:
             return verdict::structure;
         else if constexpr (!is_view<typename Q::c_operand>::value)
             return verdict::structure;
-        else if constexpr (!on_host)
+        else if constexpr (!on_host && !on_device)
             return verdict::leaf;
         else
             return types_if(std::is_same_v<typename Q::c_type, typename Q::scalar>) & answer<P, dense<Q>>();
@@ -98,7 +99,8 @@ public:
         each_panel(s, panel, [&](auto const& one, double times) {
             seconds += times * static_cast<double>(s.count) * this->base_.estimate(one);
         });
-        return seconds + seconds_to_draw(static_cast<double>(s.k) * static_cast<double>(across(s)), s.alone);
+        return seconds + seconds_to_draw(static_cast<double>(s.k) * static_cast<double>(across(s)),
+                                          sizeof(typename sketch_of<S>::value_type), s.alone);
     }
     template <class S>
     std::string describe(S const& s) const {
@@ -127,9 +129,13 @@ public:
                     else
                         return p.b.part(l, i, depth, lines);
                 }();
-                auto const drawn = draw(part, room);
+                auto const by_rows = part.turned ? part.transposed() : part;
+                view<T, space> const drawn{room, by_rows.rows, by_rows.cols, by_rows.cols, 1};
+                if (status done = draw(by_rows, drawn); !done) return done;
+                view<T const, space> as_stated = part.turned ? drawn.transposed() : drawn;
+                as_stated.conjugate = part.conjugate;
                 for (index_t x = 0; x < p.count; ++x)
-                    if (status done = multiply(p.at(x), drawn, i, l, l + depth == s.k, memory); !done)
+                    if (status done = multiply(p.at(x), as_stated, i, l, l + depth == s.k, memory); !done)
                         return done;
             }
         return {};
@@ -158,11 +164,12 @@ private:
     static index_t across(S const& s) {
         return sketch_is_a<S> ? s.m : s.n;
     }
-    // On the host a panel takes half of the last cache, since the other operand needs some of it. The oracle adds up
-    // whole sums.
+    // On the host a panel takes half of the last cache, since the other operand needs some of it; on a device, little of
+    // the memory. The oracle adds up whole sums.
     template <class S>
     sketch_panel panel_of(S const& s) const {
-        index_t const bytes = third_level_cache() / 2;
+        index_t bytes = third_level_cache() / 2;
+        if constexpr (on_device) bytes = static_cast<index_t>(this->leaf().limits().memory_bytes / 64);
         return {s.k, across(s), bytes / index_t{sizeof(typename sketch_of<S>::value_type)}, by_definition};
     }
     template <class S>
@@ -191,27 +198,28 @@ private:
     static void each_size(S const& s, sketch_panel const& panel, F const& f) {
         each_panel(s, panel, [&](auto const& one, double) { f(one); });
     }
-    // Some 20 products of 32 bits for a number, in vectors.
-    double seconds_to_draw(double elements, bool alone) const {
-        auto const lanes = static_cast<double>(normal_kernel_here().lanes);
-        return elements * (by_definition ? 1 : 1 / lanes) * 20e-9 /
-               static_cast<double>(alone ? 1 : all_threads(this->leaf()));
+    // Some 20 products of 32 bits for a number, in vectors; on a device, it is written and read.
+    double seconds_to_draw(double elements, std::size_t size, bool alone) const {
+        if constexpr (on_device) {
+            return 2 * elements * static_cast<double>(size) / this->leaf().limits().bandwidth;
+        } else {
+            auto const lanes = by_definition ? 1 : static_cast<double>(normal_kernel_here().lanes);
+            return elements / lanes * 20e-9 / static_cast<double>(alone ? 1 : all_threads(this->leaf()));
+        }
     }
 
-    // The elements of a part without their factor, in `room`.
-    template <class X, class Room>
-    view<typename X::value_type const, space> draw(X const& x, Room room) const {
-        using T = typename X::value_type;
-        X const whole = x.turned ? x.transposed() : x; // by rows, as the numbers are drawn
-        view<T, space> to{room, whole.rows, whole.cols, whole.cols, 1};
-        if constexpr (by_definition) {
+    // Writes the elements of a part without their factor. The part is not turned, as the numbers are drawn.
+    template <class X, class T>
+    status draw(X const& x, view<T, space> const& to) const {
+        if constexpr (on_device) {
+            return write_normals_on_device(this->leaf(), x.seed, x.row0, x.col0, to);
+        } else if constexpr (by_definition) {
             for (index_t i = 0; i < to.rows; ++i)
-                for (index_t j = 0; j < to.cols; ++j) to(i, j) = whole.drawn(whole.row0 + i, whole.col0 + j);
+                for (index_t j = 0; j < to.cols; ++j) to(i, j) = x.drawn(x.row0 + i, x.col0 + j);
         } else {
-            write_normals<T>(this->leaf(), whole.seed, whole.row0, whole.col0, to);
+            write_normals(this->leaf(), x.seed, x.row0, x.col0, to);
         }
-        to.conjugate = x.conjugate;
-        return x.turned ? to.transposed() : to;
+        return {};
     }
     // The part of C that a panel adds to: lines from i on, of sums from term l on. The first panel brings beta E, the
     // last one the epilogue.

@@ -1,0 +1,229 @@
+// Sparse sketches: where the signs of a column are, and the list of a sketch by rows, on the host or on a device.
+//
+// The rows of a sketch with s signs in each column are divided into s parts of like size, and each column has one sign in
+// each part (Kane, Nelson: Sparser Johnson-Lindenstrauss transforms, J. ACM 61, 2014). So no place is drawn twice, and the
+// place of each sign is one random word: the lowest bit is the sign, the others are the row within the part. Rows of a
+// part are equally likely but for rows / 2^31.
+//
+// A sketch whose rows are those of the transposed has its elements by rows already; they are listed in the order of the
+// parts. Any other sketch is the transposed of that list, by a stable sort. So no order depends on threads.
+#pragma once
+
+#include "../csr.hpp"
+#include "device.hpp"
+#include "operand.hpp"
+
+STRATAGEMM_BEGIN
+
+// The rows of part t of `parts`: as near to rows / parts as can be.
+constexpr index_t first_of_part(index_t rows, index_t parts, index_t t) {
+    return rows / parts * t + (t < rows % parts ? t : rows % parts);
+}
+
+// The signs of a column: f(row, is_negative), from the first row to the last.
+template <class F>
+void each_sign(std::uint64_t seed, index_t rows, index_t signs, index_t col, F&& f) {
+    std::uint32_t words[4]{};
+    for (index_t t = 0; t < signs; ++t) {
+        if (t % 4 == 0)
+            draw_words({static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
+                        static_cast<std::uint32_t>(sketch_stream::signs), static_cast<std::uint32_t>(t / 4),
+                        static_cast<std::uint32_t>(col)},
+                       words);
+        index_t const first = first_of_part(rows, signs, t), size = first_of_part(rows, signs, t + 1) - first;
+        std::uint64_t const word = words[t % 4];
+        f(first + static_cast<index_t>((word >> 1) * static_cast<std::uint64_t>(size) >> 31), (word & 1) != 0);
+    }
+}
+
+template <policy P>
+class sign_product;
+
+template <class T>
+struct sign_form {
+    using value_type = T;
+    using index_type = std::int32_t;
+    static constexpr bool has_facts = true, is_sparse = true, has_elements = true;
+    template <class P>
+    requires P::is_backend using over =
+        std::conditional_t<requires { requires P::is_oracle; }, sketch_product<P>, sign_product<P>>;
+
+    index_t signs = 1, all_rows = 1; // of a column
+    bool turned = false;
+
+    sign_form transposed() const { return {signs, all_rows, !turned}; }
+    // A part has no more signs of a column than rows.
+    index_t most(index_t rows, index_t cols) const {
+        return turned ? rows * lesser(signs, cols) : cols * lesser(signs, rows);
+    }
+    index_t likely(index_t rows, index_t cols) const {
+        double const share = static_cast<double>(turned ? cols : rows) / static_cast<double>(all_rows);
+        return static_cast<index_t>(static_cast<double>((turned ? rows : cols) * signs) * share);
+    }
+    template <class Arena, class Leaf>
+    std::size_t bytes(index_t rows, index_t cols) const {
+        index_t const count = most(rows, cols);
+        std::size_t const list = bytes_of_lists<Arena, T, index_type>(rows, count);
+        if (turned) return list + bytes_to_scan<Arena, Leaf>();
+        return list + bytes_of_lists<Arena, T, index_type>(cols, count) + bytes_to_scan<Arena, Leaf>() +
+               bytes_to_sort<Arena, index_type, Leaf>(count);
+    }
+    bool conjugates() const { return false; } // signs are real
+    std::string origin() const {
+        return std::to_string(signs) + (signs == 1 ? " sign" : " signs") + " in each column of a sketch, listed first; ";
+    }
+
+private:
+    template <class Arena, class Leaf>
+    static std::size_t bytes_to_scan() {
+        return host_leaf<Leaf> ? 0 : Arena::rounded(scan_parts::most * sizeof(index_type));
+    }
+};
+
+// The memory space of an arena.
+template <class Arena>
+struct space_of_arena {
+    using type = host_memory;
+};
+template <class Space>
+struct space_of_arena<linear_arena<Space>> {
+    using type = Space;
+};
+
+// rows x cols of signs, or a part of these. T: the type of the elements.
+template <class T>
+struct sign_sketch : sketch_part<sign_sketch<T>, T> {
+    using form = sign_form<T>;
+    using index_type = std::int32_t;
+
+    index_t signs = 1; // in each column
+
+    sign_sketch() = default;
+    sign_sketch(index_t of_rows, index_t of_cols, std::uint64_t of_seed, index_t of_signs)
+        : sketch_part<sign_sketch, T>(
+              of_rows, of_cols, of_seed,
+              1 / __builtin_sqrt(static_cast<double>(of_signs < 1 ? 1 : of_signs))),
+          signs(of_signs) {}
+
+    form facts() const { return {signs, this->all_rows, this->turned}; }
+    T drawn(index_t row, index_t col) const {
+        T x(real_t<T>(0));
+        each_sign(this->seed, this->all_rows, signs, col, [&](index_t i, bool is_negative) {
+            if (i == row) x = T(real_t<T>(is_negative ? -1 : 1));
+        });
+        return x;
+    }
+    status usable() const {
+        if (status s = this->sides_usable("sparse_sign"); !s) return s;
+        char text[160];
+        if (signs < 1 || signs > this->all_rows)
+            __builtin_snprintf(text, sizeof(text),
+                               "a column of %td rows has from 1 to %td signs, and not %td", this->all_rows,
+                               this->all_rows, signs);
+        else if (!can_count<index_type>(lesser(signs, columns().m), columns().n))
+            __builtin_snprintf(text, sizeof(text),
+                               "a part of a sketch has at most 2^31 - 1 signs; multiply fewer columns at a time");
+        else
+            return {};
+        return failure(errc::argument, "sparse_sign", text);
+    }
+    // f(i, j, sign) for the elements of a part of the columns.
+    template <class F>
+    void each_element(int part, int parts, F&& f) const {
+        range const c = columns();
+        for (index_t j = c.n * part / parts; j < c.n * (part + 1) / parts; ++j)
+            each_sign_of(c, j, [&](index_t i, T sign) { this->turned ? f(j, i, sign) : f(i, j, sign); });
+    }
+    template <class Leaf, class Arena>
+    result<csr<T, index_type, typename space_of_arena<Arena>::type>> listed(Leaf const& leaf,
+                                                                           Arena& memory) const {
+        using list = csr<T, index_type, typename space_of_arena<Arena>::type>;
+        range const c = columns();
+        index_t const most = facts().most(this->rows, this->cols);
+        auto const begins = memory.template take<index_type>(this->rows + 1);
+        auto const numbers = memory.template take<index_type>(most);
+        auto const values = memory.template take<T>(most);
+        list x{this->rows, this->cols, begins, numbers, values, most, this->scale};
+        typename Arena::scope const scope(memory);
+        if (this->turned) {
+            if (status s = list_columns(leaf, c, begins, numbers, values, memory); !s) return s;
+        } else {
+            auto const column_begins = memory.template take<index_type>(c.n + 1);
+            auto const row_numbers = memory.template take<index_type>(most);
+            auto const signs_of_columns = memory.template take<T>(most);
+            list from{c.n, c.m, column_begins, row_numbers, signs_of_columns, most};
+            if (status s = list_columns(leaf, c, column_begins, row_numbers, signs_of_columns, memory); !s)
+                return s;
+            if constexpr (host_leaf<Leaf>) from.nonzeros = column_begins[c.n];
+            if (status s = transpose_csr(leaf, from, begins, numbers, values, memory); !s) return s;
+        }
+        if constexpr (host_leaf<Leaf>) x.nonzeros = begins[this->rows];
+        return x;
+    }
+
+private:
+    // The rows and the columns of the sketch that this part has.
+    struct range {
+        index_t row, m, col, n;
+    };
+    range columns() const {
+        return this->turned ? range{this->col0, this->cols, this->row0, this->rows}
+                            : range{this->row0, this->rows, this->col0, this->cols};
+    }
+    template <class F>
+    void each_sign_of(range const& c, index_t j, F&& f) const {
+        each_sign(this->seed, this->all_rows, signs, c.col + j, [&](index_t i, bool is_negative) {
+            if (i >= c.row && i < c.row + c.m) f(i - c.row, T(real_t<T>(is_negative ? -1 : 1)));
+        });
+    }
+    // The transposed by rows: which rows each column has signs in.
+    template <class Leaf, class Numbers, class Values, class Arena>
+    status list_columns(Leaf const& leaf, range const& c, Numbers begins, Numbers numbers, Values values,
+                        Arena& memory) const {
+        if constexpr (host_leaf<Leaf>) {
+            (void)memory;
+            bool const is_whole = c.m == this->all_rows;
+            index_type count = 0;
+            for (index_t j = 0; j <= c.n; ++j) {
+                begins[j] = is_whole ? static_cast<index_type>(j * signs) : count;
+                if (!is_whole && j < c.n) each_sign_of(c, j, [&](index_t, T) { ++count; });
+            }
+            // Ten rounds for four signs.
+            int const team = leaf.team(10 * static_cast<double>(c.n * signs));
+            leaf.each(team, team, [&](int, int part) {
+                for (index_t j = c.n * part / team; j < c.n * (part + 1) / team; ++j) {
+                    index_type at = begins[j];
+                    each_sign_of(c, j, [&](index_t i, T sign) {
+                        numbers[at] = static_cast<index_type>(i), values[at++] = sign;
+                    });
+                }
+            });
+            return {};
+        } else {
+            typename Arena::scope const scope(memory);
+            auto const sums = memory.template take<index_type>(scan_parts::most);
+            return list_signs_on_device<T>(leaf, *this, c.row, c.m, c.col, c.n, begins, numbers, values, sums);
+        }
+    }
+};
+
+// Products with signs are those of a sparse matrix, and the bound is by the signs of a column where sums run along these.
+template <policy P>
+class sign_product : public csr_product<P> {
+public:
+    using csr_product<P>::csr_product;
+
+    template <class S>
+    bound error_bound(S const& s) const {
+        constexpr bool left = sparse_form<typename S::a_form>;
+        auto const form = [&] {
+            if constexpr (left)
+                return s.a_facts;
+            else
+                return s.b_facts;
+        }();
+        return chain_bound<S>(left == form.turned ? lesser(form.signs, s.k) : s.k);
+    }
+};
+
+STRATAGEMM_END
