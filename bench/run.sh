@@ -8,14 +8,15 @@
 #   bench/run.sh choices [SEED [COUNT [THREADS]]]   what the host chooses against every other way on it
 #   bench/run.sh out_of_core [N [MIB [DEVICES]]]
 #   bench/run.sh sparse [events [SIDE] | csr [N]], and sparse host [filter | files]
+#   bench/run.sh fft [host|opencl|cuda [filter]], fft variants, fft dense   transforms
 # The build folder is ${STRATAGEMM_BENCH_BUILD:-build/bench}; results are written below it.
 set -eu
 
 backend=${1:?usage: bench/run.sh BACKEND [filter]}
 case $backend-${2-} in
-emulation-cuda | accuracy-cuda | sparse-host)
-    backend=${backend}_$2
-    shift
+emulation-cuda | accuracy-cuda | sparse-host | fft-*)
+    backend=${backend}_${2:-host}
+    [ $# -eq 1 ] || shift
     ;;
 esac
 # A label as the tables print it, "sgemm 512, packed", is the name sgemm/512_packed.
@@ -40,6 +41,15 @@ sweep | estimate)
     fi
     exit "$result"
     ;;
+fft_host | fft_opencl | fft_cuda)
+    sh "$root/bench/build.sh" "$program"
+    sh "$root/bench/cases.sh" --renew "$backend" "$build/bench/$program"
+    exec "$build/bench/$program" --benchmark_filter="$filter" --benchmark_out="$build/$backend.json"
+    ;;
+fft_variants | fft_dense)
+    sh "$root/bench/build.sh" "$program"
+    exec "$build/bench/$program"
+    ;;
 fit)
     sh "$root/bench/fit.sh" "${2-}"
     exit
@@ -55,7 +65,7 @@ out_of_core | sparse | sparse_host | choices)
     ;;
 host | opencl | cuda | emulation | emulation_cuda | accuracy | accuracy_cuda) ;;
 *)
-    echo "bench/run.sh: there is no benchmark program for '$backend'; there are host, opencl, cuda, emulation, accuracy, sweep, estimate, fit, choices, out_of_core, sparse" >&2
+    echo "bench/run.sh: there is no benchmark program for '$backend'; there are host, opencl, cuda, emulation, accuracy, sweep, estimate, fit, choices, out_of_core, sparse, fft" >&2
     exit 2
     ;;
 esac

@@ -43,6 +43,9 @@ refuses "no case of emulation matches 'nosuchcase'" bench emulation nosuchcase
 refuses "no case of cuda matches 'nosuchcase'" bench cuda nosuchcase
 refuses "no case of emulation_cuda matches 'nosuchcase'" bench emulation cuda nosuchcase
 refuses "no case of sparse_host matches 'nosuchcase'" bench sparse host nosuchcase
+refuses "no case of fft_host matches 'nosuchcase'" bench fft host nosuchcase
+refuses "no case of fft_cuda matches 'nosuchcase'" bench fft cuda nosuchcase
+refuses "'nosuch' is not for fft" bench fft nosuch
 refuses "the filter '(' is no regular expression" bench host '('
 refuses "no backend 'nosuch' to sweep" bench sweep nosuch
 refuses "no type 'nosuch'" demo 64 nosuch
