@@ -24,6 +24,9 @@ public:
     list& operator=(list&&) = delete;
     ~list() { ::operator delete(first_); }
 
+    void swap(list& other) noexcept {
+        std::swap(first_, other.first_), std::swap(size_, other.size_), std::swap(room_, other.room_);
+    }
     std::size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
     T* data() { return first_; }

@@ -41,6 +41,7 @@ struct factored {
     accumulator_t<T> scale{1};
     bool conjugate = false;
 
+    factored() = default;
     template <operand U, operand V>
     factored(U&& u, V&& v) : left(as_view(u)), right(as_view(v)), scale(scaled_by(left.scale, right.scale)) {
         left = with_scale(left, accumulator_t<T>(1)), right = with_scale(right, accumulator_t<T>(1));

@@ -113,10 +113,10 @@ TEMPLATE_TEST_CASE(
     sg::matrix<T> a(m, k), expected(count * m, n), c(count * m, n);
     sg::gemm(sg::reference{}, u, v, a);
     auto const of = [](sg::matrix<T> const& x, index_t rows) {
-        return sg::batch(x.block(0, 0, rows, x.cols()), count, rows * x.cols());
+        return sg::batched(x.block(0, 0, rows, x.cols()), count, rows * x.cols());
     };
     auto const to = [](sg::matrix<T>& x, index_t rows) {
-        return sg::batch(x.block(0, 0, rows, x.cols()), count, rows * x.cols());
+        return sg::batched(x.block(0, 0, rows, x.cols()), count, rows * x.cols());
     };
     auto const halved = [](T x, index_t i, index_t j) { return i > j ? x : x * R(0.5); };
     auto const far = [&] {

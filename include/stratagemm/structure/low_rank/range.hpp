@@ -1,0 +1,339 @@
+// How the factors of a matrix are found: A = Q B, where Q has orthonormal columns that span the range of A, and B = Q^H A.
+//
+// Blocks of columns A S^T of random sketches S are made orthogonal to the columns there are, twice, and to one another by
+// Cholesky's factors of their Gram matrix, three times (Halko, Martinsson, Tropp: Finding structure with randomness, 2011;
+// Martinsson, Voronin: A randomized blocked algorithm, 2016). The sketch does not know Q, so that the part of A S^T that is
+// orthogonal to Q says how large the rest of A is. Where that may be small enough, fresh random vectors certify it, summed
+// in double (core/certificate.hpp). Each look for a certificate has its share of the probability to err.
+#pragma once
+
+#include "../../core/certificate.hpp"
+#include "../../core/keep.hpp"
+#include "../factored.hpp"
+#include "../sketch.hpp"
+#include "small.hpp"
+
+STRATAGEMM_BEGIN
+
+struct low_rank_options {
+    double tolerance = 0;      // of |A - U V| / |A|, in the Frobenius norm; 0: `rank` alone decides
+    index_t rank = 0;          // at most so many columns; 0: `tolerance` alone decides
+    double confidence = 0.999; // that the certified error is an upper bound
+    std::uint64_t seed = 0;    // of the random matrices
+};
+
+// W: numbers that Gram matrices and certificates are summed in.
+template <policy P, class T, class W>
+class range_finder {
+    using space = typename P::space;
+    using arena = typename P::arena;
+    template <class X>
+    using handle = typename space::template handle<X>;
+    static constexpr bool on_host = host_leaf<leaf_of<P>>;
+    // Columns that are found beside those that are asked for, so that these are nearly the best.
+    static constexpr index_t spare = 8;
+    static constexpr int probes = 16;
+
+public:
+    range_finder(P const& policy, view<T const, space> const& a, low_rank_options const& options)
+        : policy_(policy), a_(a), options_(options) {
+        index_t const sides = smaller(a.rows, a.cols);
+        double const m = static_cast<double>(a.rows), n = static_cast<double>(a.cols);
+        most_ =
+            options.rank > 0 ? smaller(options.rank + spare, sides) : static_cast<index_t>(m * n / (m + n));
+        most_ = larger_of(most_, index_t{1});
+        block_ = smaller(most_, larger_of(index_t{8}, smaller(index_t{64}, sides / 32)));
+    }
+
+    // The factors, once find() has succeeded: Q, then B, in memory that copies share.
+    shared<arena> const& memory() const { return factors_; }
+    view<T const, space> q() const { return columns(0, rank_); }
+    view<T const, space> b() const { return lines(0, rank_); }
+    double certified_error() const { return bound_; } // of |A|, with the confidence that was asked for
+    double estimated_error() const { return error_; }
+
+    status find() {
+        if (status s = reserve(); !s) return s;
+        if (status s = search(); !s) return s;
+        if (rank_ == most_) return {};
+        return move_to(rank_, [&](view<T, space> const& to_q, view<T, space> const& to_b) -> status {
+            if (status s = policy_.leaf().copy(q(), to_q); !s) return s;
+            return policy_.leaf().copy(b(), to_b);
+        });
+    }
+
+private:
+    status search() {
+        for (int look = 1; rank_ < most_; ++look) {
+            index_t const count = smaller(block_, most_ - rank_);
+            double rest = 0;
+            if (status s = sketch_rest(count, rest); !s) return s;
+            if (!__builtin_isfinite(rest)) return refuse("A has Inf or NaN, or its squares overflow");
+            if (rest == 0) break;
+            if (options_.tolerance > 0 && rest * certified_factor(look) <= options_.tolerance * norm()) {
+                if (status s = certify(look); !s) return s;
+                if (bound_ <= options_.tolerance) return {};
+            }
+            index_t added = 0;
+            if (status s = add_block(count, added); !s) return s;
+            if (added == 0) break; // nothing is left of A
+        }
+        return finish();
+    }
+    static status no_memory() { return failure(errc::memory, "low_rank", "no host memory is left"); }
+    static status refuse(char const* why) { return failure(errc::argument, "low_rank", why); }
+    double norm() const {
+        return __builtin_sqrt(captured_) * (1 - 1e-4);
+    } // at most |A|: the part that Q B has
+    // Look t has the probability (1 - confidence) / t (t + 1) to err. These add up to that of all.
+    double certified_factor(int look) const {
+        double const share = (1 - options_.confidence) / (static_cast<double>(look) * (look + 1.0));
+        return certified(probes * (complex_like<T> ? 2 : 1), 1 - share);
+    }
+    std::uint64_t seed(int use) const {
+        return options_.seed * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(use);
+    }
+
+    view<T, space> columns(index_t from, index_t count) const {
+        return {q_ + from * a_.rows, a_.rows, count, 1, a_.rows};
+    }
+    view<T, space> lines(index_t from, index_t count) const {
+        return {b_ + from * a_.cols, count, a_.cols, a_.cols, 1};
+    }
+    template <class X>
+    static std::size_t bytes(index_t count) {
+        return arena::rounded(static_cast<std::size_t>(count) * sizeof(X));
+    }
+    template <class X>
+    view<X, space> take(index_t rows, index_t cols) {
+        return {work_.template take<X>(rows * cols), rows, cols, 1, rows};
+    }
+    // The same memory for a smaller matrix, columns one after another.
+    template <class X>
+    static view<X, space> reshaped(view<X, space> const& x, index_t rows, index_t cols) {
+        return {x.data, rows, cols, 1, rows};
+    }
+    status reserve() {
+        auto made = reserve_for(policy_, bytes<T>(a_.rows * most_) + bytes<T>(most_ * a_.cols));
+        if (!made) return made.take_status();
+        factors_ = std::move(*made);
+        q_ = factors_->template take<T>(a_.rows * most_), b_ = factors_->template take<T>(most_ * a_.cols);
+        index_t const longest = larger_of(a_.rows, a_.cols);
+        lines_of_panel_ = larger_of(index_t{1}, smaller(longest, (on_host ? 1 << 19 : 1 << 24) / longest));
+        footprint room;
+        index_t const wide = larger_of(block_, index_t{probes});
+        space::share(room) = bytes<T>(a_.rows * block_) + bytes<T>(a_.rows * block_) +
+                             bytes<T>(most_ * block_) + 4 * bytes<W>(most_ * larger_of(most_, wide)) +
+                             2 * bytes<W>(longest * wide) + bytes<W>(lines_of_panel_ * (longest + probes));
+        auto work = policy_.reserve(room);
+        if (!work) return work.take_status();
+        work_ = std::move(*work);
+        block_of_y_ = take<T>(a_.rows, block_), other_y_ = take<T>(a_.rows, block_);
+        along_ = take<T>(most_, block_);
+        return {};
+    }
+
+    // Y = the part of A S^T that is orthogonal to Q. `rest` is an estimate of |A - Q B|.
+    status sketch_rest(index_t count, double& rest) {
+        auto const y = reshaped(block_of_y_, a_.rows, count);
+        auto const s = gaussian<T>(count, a_.cols, seed(++sketches_));
+        if (status done = try_gemm(policy_, a_, s.transposed(), y); !done) return done;
+        if (status done = remove_known(y); !done) return done;
+        if (status done = remove_known(y); !done) return done;
+        if (status done = gram(y, gram_); !done) return done;
+        rest = 0;
+        for (index_t i = 0; i < count; ++i) rest += real_part(gram_(i, i));
+        rest = __builtin_sqrt(rest);
+        return {};
+    }
+    // Y -= Q (Q^H Y)
+    status remove_known(view<T, space> const& y) {
+        if (rank_ == 0) return {};
+        using S = accumulator_t<T>;
+        auto const along = reshaped(along_, rank_, y.cols);
+        if (status s = try_gemm(policy_, transposed(conjugated(q())), y, along); !s) return s;
+        return try_gemm(policy_, S(-1), q(), along, S(1), y);
+    }
+    // G = Y^H Y
+    status gram(view<T const, space> const& y, small_matrix<W>& g) {
+        typename arena::scope const scope(work_);
+        auto const wide = take<W>(y.rows, y.cols);
+        if (status s = policy_.leaf().copy(y, wide); !s) return s;
+        return gram_wide(wide, g);
+    }
+    status gram_wide(view<W, space> const& y, small_matrix<W>& g) {
+        typename arena::scope const scope(work_);
+        auto const product = take<W>(y.cols, y.cols);
+        if (status s = try_gemm(policy_, transposed(conjugated(y)), y, product); !s) return s;
+        return fetch(product, g);
+    }
+    status fetch(view<W, space> const& from, small_matrix<W>& to) const {
+        to = small_matrix<W>(from.rows, from.cols);
+        if (!to) return no_memory();
+        if constexpr (on_host) {
+            for (index_t i = 0; i < from.rows * from.cols; ++i) to.data()[i] = from.data[i];
+            return {};
+        } else {
+            return policy_.leaf().download(from.data, to.data(), from.rows * from.cols);
+        }
+    }
+    status send_wide(small_matrix<W> const& from, view<W, space> const& to) const {
+        if constexpr (on_host) {
+            for (index_t i = 0; i < from.rows() * from.cols(); ++i) to.data[i] = from.data()[i];
+            return {};
+        } else {
+            return policy_.leaf().upload(from.data(), to.data, from.rows() * from.cols());
+        }
+    }
+    // The same in the type of A, in workspace.
+    status send(small_matrix<W> const& from, view<T, space>& to) {
+        auto const there = take<W>(from.rows(), from.cols());
+        to = take<T>(from.rows(), from.cols());
+        if (status s = send_wide(from, there); !s) return s;
+        return policy_.leaf().copy(view<W const, space>(there), to);
+    }
+    // Replaces Y, whose Gram matrix is known, by orthonormal columns of the same span: `count` of them.
+    status orthonormalize(view<T, space>& y, view<T, space>& other, index_t& count) {
+        // What the Gram matrix cannot tell from rounding is dropped, and in the end columns that were made of it.
+        double const noise = 4 * unit_roundoff<W>() * static_cast<double>(y.rows);
+        for (int pass = 0; pass < 3; ++pass) {
+            typename arena::scope const scope(work_);
+            if (pass > 0) {
+                if (status s = remove_known(y); !s) return s;
+                if (status s = gram(y, gram_); !s) return s;
+            }
+            pivoted_factor<W> factor(gram_, pass == 0 ? noise : 0.01);
+            count = factor.rank;
+            if (factor.has_memory && count == 0) return {};
+            auto const m = factor.orthonormalizer();
+            if (!factor.has_memory || !m) return no_memory();
+            view<T, space> there;
+            if (status s = send(m, there); !s) return s;
+            auto const next = reshaped(other, y.rows, count);
+            if (status s = try_gemm(policy_, y, there, next); !s) return s;
+            other = y, y = next;
+        }
+        return {};
+    }
+    status add_block(index_t count, index_t& added) {
+        auto y = reshaped(block_of_y_, a_.rows, count), other = reshaped(other_y_, a_.rows, count);
+        if (status s = orthonormalize(y, other, added); !s || added == 0) return s;
+        leaf_of<P> const leaf = policy_.leaf();
+        auto const to = columns(rank_, added);
+        if (status s = leaf.copy(view<T const, space>(y), to); !s) return s;
+        auto const b = lines(rank_, added);
+        if (status s = try_gemm(policy_, transposed(conjugated(to)), a_, b); !s) return s;
+        rank_ += added;
+        return capture(b);
+    }
+    // Adds |B|^2 of some rows.
+    status capture(view<T, space> const& b) {
+        small_matrix<W> squares;
+        if (status s = gram(b.transposed(), squares); !s) return s;
+        for (index_t i = 0; i < b.rows; ++i) captured_ += real_part(squares(i, i));
+        return {};
+    }
+
+    status finish() {
+        leaf_of<P> const leaf = policy_.leaf();
+        if (rank_ == 0) { // A is zero
+            rank_ = 1;
+            if (status s = leaf.fill(columns(0, 1), T(0)); !s) return s;
+            return leaf.fill(lines(0, 1), T(0));
+        }
+        if (options_.rank > 0 && rank_ > options_.rank)
+            if (status s = keep_leading(options_.rank); !s) return s;
+        if (status s = certify(sketches_ + 1); !s) return s;
+        if (options_.tolerance == 0 || bound_ <= options_.tolerance) return {};
+        char text[240];
+        __builtin_snprintf(
+            text, sizeof(text),
+            "a rank of %td leaves %.3g of the norm of A, with a confidence of %g, and the tolerance is "
+            "%.3g%s",
+            rank_, bound_, options_.confidence, options_.tolerance,
+            options_.rank > 0 ? "" : "; factors of a higher rank have more elements than A");
+        return failure(errc::argument, "low_rank", text);
+    }
+    // Q = Q X and B = X^H B for the vectors X that keep most of B.
+    status keep_leading(index_t count) {
+        small_matrix<W> squares;
+        if (status s = gram(transposed(conjugated(b())), squares); !s) return s;
+        auto const x =
+            leading_vectors(std::move(squares), count, 4 * unit_roundoff<W>() * static_cast<double>(a_.cols));
+        if (!x)
+            return failure(errc::memory, "low_rank", "the singular values of a small matrix were not found");
+        typename arena::scope const scope(work_);
+        view<T, space> vectors;
+        if (status s = send(x, vectors); !s) return s;
+        return move_to(count, [&](view<T, space> const& to_q, view<T, space> const& to_b) -> status {
+            if (status s = try_gemm(policy_, q(), vectors, to_q); !s) return s;
+            return try_gemm(policy_, transposed(conjugated(vectors)), b(), to_b);
+        });
+    }
+    // Factors of `count` columns in memory for so many; f(Q, B) sets them.
+    template <class F>
+    status move_to(index_t count, F const& f) {
+        auto made = reserve_for(policy_, bytes<T>(a_.rows * count) + bytes<T>(count * a_.cols));
+        if (!made) return made.take_status();
+        auto const to_q = (*made)->template take<T>(a_.rows * count),
+                   to_b = (*made)->template take<T>(count * a_.cols);
+        view<T, space> const q{to_q, a_.rows, count, 1, a_.rows}, b{to_b, count, a_.cols, a_.cols, 1};
+        if (status s = f(q, b); !s) return s;
+        if (status s = policy_.leaf().synchronize(); !s) return s; // the memory before goes
+        factors_ = std::move(*made), q_ = to_q, b_ = to_b, rank_ = most_ = count;
+        return {};
+    }
+
+    // Z = alpha X Y + beta Z for lines of X, which are widened to W.
+    status times_wide(view<T const, space> const& x, view<W, space> const& y, view<W, space> const& z,
+                      W alpha, W beta) {
+        index_t const most = smaller(x.rows, lines_of_panel_);
+        for (index_t i = 0; i < x.rows; i += most) {
+            typename arena::scope const scope(work_);
+            index_t const count = smaller(most, x.rows - i);
+            view<W, space> const wide{work_.template take<W>(count * x.cols), count, x.cols, x.cols, 1};
+            if (status s = policy_.leaf().copy(x.block(i, 0, count, x.cols), wide); !s) return s;
+            if (status s = try_gemm(policy_, alpha, wide, y, beta, z.block(i, 0, count, z.cols)); !s)
+                return s;
+        }
+        return {};
+    }
+    // The norm of A - Q B from fresh vectors, in W: lines of A, Q and B are widened, a panel at a time.
+    status certify(int look) {
+        typename arena::scope const scope(work_);
+        auto const random = gaussian<W>(probes, a_.cols, seed(-look));
+        auto const unit = take<W>(probes, probes), x = take<W>(a_.cols, probes),
+                   along = take<W>(rank_, probes);
+        small_matrix<W> one(probes, probes);
+        if (!one) return no_memory();
+        for (index_t i = 0; i < probes; ++i) one(i, i) = W(1);
+        if (status s = send_wide(one, unit); !s) return s;
+        if (status s = try_gemm(policy_, random.transposed(), unit, x); !s) return s;
+        if (status s = times_wide(b(), x, along, W(1), W(0)); !s) return s;
+        auto const rest = take<W>(a_.rows, probes);
+        if (status s = times_wide(a_, x, rest, W(1), W(0)); !s) return s;
+        if (status s = times_wide(q(), along, rest, W(-1), W(1)); !s) return s;
+        small_matrix<W> product;
+        if (status s = gram_wide(rest, product); !s) return s;
+        double squares = 0;
+        for (index_t i = 0; i < probes; ++i) squares += real_part(product(i, i));
+        error_ = captured_ > 0 ? __builtin_sqrt(squares) / norm() : 0;
+        bound_ = error_ * certified_factor(look);
+        if (!__builtin_isfinite(bound_)) return refuse("A has Inf or NaN, or its squares overflow");
+        return {};
+    }
+
+    P const& policy_;
+    view<T const, space> a_;
+    low_rank_options options_;
+    shared<arena> factors_;
+    arena work_;
+    handle<T> q_{}, b_{};
+    view<T, space> block_of_y_, other_y_, along_;
+    small_matrix<W> gram_;
+    index_t most_ = 0, block_ = 0, rank_ = 0, lines_of_panel_ = 1;
+    int sketches_ = 0;
+    double captured_ = 0, error_ = 0, bound_ = 0;
+};
+
+STRATAGEMM_END

@@ -1,0 +1,166 @@
+// Small matrices in host memory: what a factorization decides by, in double.
+#pragma once
+
+#include "../../core/list.hpp"
+#include "../../core/types.hpp"
+
+STRATAGEMM_BEGIN
+
+// Columns one after another. Empty: there was no memory.
+template <class W>
+class small_matrix {
+public:
+    small_matrix() = default;
+    small_matrix(index_t rows, index_t cols) : rows_(rows), cols_(cols) {
+        if (!data_.resize(static_cast<std::size_t>(rows * cols))) rows_ = cols_ = 0;
+    }
+    small_matrix(small_matrix&&) = default;
+    small_matrix& operator=(small_matrix&& other) noexcept {
+        data_.swap(other.data_), rows_ = other.rows_, cols_ = other.cols_;
+        return *this;
+    }
+    explicit operator bool() const { return rows_ > 0; }
+    index_t rows() const { return rows_; }
+    index_t cols() const { return cols_; }
+    W* data() { return data_.data(); }
+    W const* data() const { return data_.data(); }
+    W& operator()(index_t i, index_t j) { return data_[static_cast<std::size_t>(i + j * rows_)]; }
+    W const& operator()(index_t i, index_t j) const { return data_[static_cast<std::size_t>(i + j * rows_)]; }
+
+private:
+    index_t rows_ = 0, cols_ = 0;
+    list<W> data_;
+};
+
+template <class W>
+double squared(W const& x) {
+    if constexpr (complex_like<W>)
+        return static_cast<double>(x.real()) * static_cast<double>(x.real()) +
+               static_cast<double>(x.imag()) * static_cast<double>(x.imag());
+    else
+        return static_cast<double>(x) * static_cast<double>(x);
+}
+template <class W>
+double real_part(W const& x) {
+    if constexpr (complex_like<W>)
+        return static_cast<double>(x.real());
+    else
+        return static_cast<double>(x);
+}
+
+// G = R^H R for a Gram matrix G, by Cholesky's method with the largest pivot first. Row j of R has its pivot in column
+// order[j], and zeros in the columns of the pivots before. It ends where what is left of each column is, squared, at most
+// `cutoff` times the largest column.
+template <class W>
+struct pivoted_factor {
+    small_matrix<W> r;
+    list<index_t> order;
+    index_t rank = 0;
+    bool has_memory = false;
+
+    pivoted_factor(small_matrix<W> const& g, double cutoff) : r(g.rows(), g.rows()) {
+        index_t const n = g.rows();
+        small_matrix<W> rest(n, n);
+        has_memory = r && rest && order.resize(static_cast<std::size_t>(n));
+        if (!has_memory) return;
+        for (index_t i = 0; i < n; ++i) at(i) = i;
+        for (index_t i = 0; i < n; ++i)
+            for (index_t j = 0; j < n; ++j) rest(i, j) = g(i, j);
+        double largest = 0;
+        for (; rank < n; ++rank) {
+            index_t best = rank;
+            for (index_t i = rank; i < n; ++i)
+                if (real_part(rest(at(i), at(i))) > real_part(rest(at(best), at(best)))) best = i;
+            double const pivot = real_part(rest(at(best), at(best)));
+            if (rank == 0) largest = pivot;
+            if (!(pivot > cutoff * largest)) break;
+            std::swap(at(rank), at(best));
+            index_t const p = at(rank);
+            W const root(__builtin_sqrt(pivot));
+            r(rank, p) = root;
+            for (index_t i = rank + 1; i < n; ++i) r(rank, at(i)) = rest(p, at(i)) / root;
+            for (index_t i = rank + 1; i < n; ++i)
+                for (index_t j = rank + 1; j < n; ++j)
+                    rest(at(i), at(j)) -= conjugate(r(rank, at(i))) * r(rank, at(j));
+        }
+    }
+    index_t& at(index_t i) { return order[static_cast<std::size_t>(i)]; }
+
+    // The matrix M for which Y M has orthonormal columns, `rank` of them, if G is the Gram matrix of Y.
+    small_matrix<W> orthonormalizer() {
+        small_matrix<W> inverse(r.rows(), rank);
+        if (!inverse) return inverse;
+        for (index_t j = 0; j < rank; ++j)
+            for (index_t i = j; i >= 0; --i) {
+                W sum(i == j ? 1 : 0);
+                for (index_t l = i + 1; l <= j; ++l) sum -= r(i, at(l)) * inverse(at(l), j);
+                inverse(at(i), j) = sum / r(i, at(i));
+            }
+        return inverse;
+    }
+};
+
+// Rotates pairs of columns of X until all are orthogonal (Hestenes: Inversion of matrices by biorthogonalization, 1958):
+// they are then left singular vectors times their singular values. Returns false if they are not after many sweeps.
+template <class W>
+bool rotate_to_singular_vectors(small_matrix<W>& x) {
+    index_t const n = x.cols(), m = x.rows();
+    for (int sweep = 0; sweep < 60; ++sweep) {
+        bool is_done = true;
+        for (index_t p = 0; p < n; ++p)
+            for (index_t q = p + 1; q < n; ++q) {
+                double a = 0, b = 0;
+                W c(0);
+                for (index_t i = 0; i < m; ++i)
+                    a += squared(x(i, p)), b += squared(x(i, q)), c += conjugate(x(i, p)) * x(i, q);
+                double const off = __builtin_sqrt(squared(c));
+                if (off <= 1e-15 * __builtin_sqrt(a) * __builtin_sqrt(b) || off == 0) continue;
+                is_done = false;
+                double const tau = (b - a) / (2 * off),
+                             t = (tau < 0 ? -1 : 1) / (__builtin_fabs(tau) + __builtin_sqrt(1 + tau * tau)),
+                             cosine = 1 / __builtin_sqrt(1 + t * t), sine = t * cosine;
+                W const phase = c / W(off); // makes the product of both columns real
+                for (index_t i = 0; i < m; ++i) {
+                    W const xp = x(i, p), xq = x(i, q) * conjugate(phase);
+                    x(i, p) = W(cosine) * xp - W(sine) * xq, x(i, q) = W(sine) * xp + W(cosine) * xq;
+                }
+            }
+        if (is_done) return true;
+    }
+    return false;
+}
+
+// Orthonormal vectors that the Gram matrix G of the rows of B stretches most: `count` columns, the first most. Columns of
+// the factor of G are scaled while it is made, so that rows of B of any size keep their digits. Empty: no memory, or the
+// rotations do not end.
+template <class W>
+small_matrix<W> leading_vectors(small_matrix<W> g, index_t count, double noise) {
+    index_t const n = g.rows();
+    list<double> size;
+    if (!size.resize(static_cast<std::size_t>(n))) return {};
+    auto const of = [&](index_t i) { return size[static_cast<std::size_t>(i)]; };
+    for (index_t i = 0; i < n; ++i) size[static_cast<std::size_t>(i)] = __builtin_sqrt(real_part(g(i, i)));
+    for (index_t i = 0; i < n; ++i)
+        for (index_t j = 0; j < n; ++j) g(i, j) = of(i) > 0 && of(j) > 0 ? g(i, j) / W(of(i) * of(j)) : W(0);
+    pivoted_factor<W> factor(g, noise);
+    small_matrix<W> x(n, factor.rank), vectors(n, count);
+    if (!factor.has_memory || !x || !vectors) return {};
+    for (index_t j = 0; j < factor.rank; ++j)
+        for (index_t i = 0; i < n; ++i) x(i, j) = conjugate(factor.r(j, i)) * W(of(i));
+    if (!rotate_to_singular_vectors(x)) return {};
+    for (index_t k = 0; k < count && k < factor.rank; ++k) {
+        index_t best = 0;
+        double most = -1;
+        for (index_t j = 0; j < factor.rank; ++j) {
+            double sum = 0;
+            for (index_t i = 0; i < n; ++i) sum += squared(x(i, j));
+            if (sum > most) most = sum, best = j;
+        }
+        W const length(__builtin_sqrt(most));
+        for (index_t i = 0; i < n; ++i)
+            vectors(i, k) = most > 0 ? x(i, best) / length : W(0), x(i, best) = W(0);
+    }
+    return vectors;
+}
+
+STRATAGEMM_END

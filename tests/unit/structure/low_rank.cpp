@@ -1,0 +1,219 @@
+#include "catch.hpp"
+#include "unit/support.hpp"
+
+#include <stratagemm/stratagemm.hpp>
+#include <stratagemm/structure/low_rank.hpp>
+
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <string>
+
+namespace sg = stratagemm;
+using sg::index_t;
+using support::contains;
+
+namespace {
+
+template <class T>
+sg::matrix<T> random_matrix(index_t rows, index_t cols, unsigned seed) {
+    support::random_source from(seed);
+    return sg::matrix<T>(rows, cols, [&](index_t, index_t) {
+        using R = sg::real_t<T>;
+        auto const part = [&] { return static_cast<R>(from.uniform(-1, 1)); };
+        if constexpr (sg::complex_like<T>) {
+            R const re = part();
+            return T(re, part());
+        } else {
+            return static_cast<T>(part());
+        }
+    });
+}
+// A matrix of a rank, and noise.
+template <class T>
+sg::matrix<T> of_rank(index_t m, index_t n, index_t rank, double noise) {
+    auto const u = random_matrix<T>(m, rank, 1), v = random_matrix<T>(rank, n, 2);
+    auto a = random_matrix<T>(m, n, 3);
+    using R = sg::real_t<T>;
+    sg::gemm(sg::host{1}, T(R(1)), u, v, T(static_cast<R>(noise)), a);
+    return a;
+}
+template <class T, class F>
+double distance(sg::matrix<T> const& a, F const& f) {
+    auto const x = f.view();
+    long double off = 0, all = 0;
+    for (index_t i = 0; i < a.rows(); ++i)
+        for (index_t j = 0; j < a.cols(); ++j) {
+            std::complex<long double> sum = 0;
+            for (index_t l = 0; l < f.rank(); ++l)
+                sum += std::complex<long double>(x.left(i, l)) * std::complex<long double>(x.right(l, j));
+            off += std::norm(sum - std::complex<long double>(a(i, j))),
+                all += std::norm(std::complex<long double>(a(i, j)));
+        }
+    return static_cast<double>(std::sqrt(off / all));
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("low_rank finds the rank that a tolerance takes, and certifies it", "", float, double,
+                   std::complex<float>, std::complex<double>) {
+    using T = TestType;
+    struct sizes {
+        index_t m, n, rank;
+    };
+    for (sizes const s : {sizes{100, 100, 5}, sizes{37, 203, 3}, sizes{300, 90, 20}})
+        for (double const noise : {0.0, 1e-4}) {
+            INFO(s.m << " x " << s.n << ", rank " << s.rank << ", noise " << noise);
+            auto const a = of_rank<T>(s.m, s.n, s.rank, noise);
+            auto const f = sg::low_rank(sg::host{1}, a, {.tolerance = 1e-3, .seed = 7});
+            double const off = distance(a, f);
+            CHECK(off <= f.report().bound.worst);
+            CHECK(f.report().bound.worst <= 1e-3);
+            CHECK(f.rank() >= s.rank);
+            CHECK(f.rank() <= s.rank + 8);
+        }
+}
+
+TEMPLATE_TEST_CASE("low_rank of a given rank is nearly the best of that rank", "", float,
+                   std::complex<double>) {
+    using T = TestType;
+    using R = sg::real_t<T>;
+    // Known singular values, between vectors with orthonormal columns: cosines.
+    index_t const m = 120, n = 80, rank = 12;
+    auto const cosine = [](index_t size, index_t i, index_t k) {
+        double const angle = 3.14159265358979 * (static_cast<double>(i) + 0.5) * static_cast<double>(k) /
+                             static_cast<double>(size);
+        return std::cos(angle) * std::sqrt((k == 0 ? 1.0 : 2.0) / static_cast<double>(size));
+    };
+    double all = 0, rest = 0;
+    auto const value = [](index_t k) { return std::pow(0.7, static_cast<double>(k)); };
+    for (index_t k = 0; k < n; ++k) all += value(k) * value(k), rest += k < rank ? 0 : value(k) * value(k);
+    sg::matrix<T> const a(m, n, [&](index_t i, index_t j) {
+        double sum = 0;
+        for (index_t k = 0; k < n; ++k) sum += cosine(m, i, k) * value(k) * cosine(n, j, k);
+        return T(static_cast<R>(sum));
+    });
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+        auto const f = sg::low_rank(sg::host{1}, a, {.rank = rank, .seed = seed});
+        CHECK(f.rank() == rank);
+        double const off = distance(a, f), best = std::sqrt(rest / all);
+        CHECK(off >= best * 0.999);
+        CHECK(off <= best * 1.1);
+        CHECK(off <= f.report().bound.worst);
+        CHECK(f.report().bound.worst <= 4 * off);
+        CHECK(f.report().bound.confidence == 0.999);
+    }
+    // Both: the tolerance is kept, or refused.
+    CHECK(sg::low_rank(sg::host{1}, a, {.tolerance = 0.2, .rank = rank}).rank() <= rank + 8);
+    auto const refused = sg::try_low_rank(sg::host{1}, a, {.tolerance = 1e-3, .rank = rank});
+    REQUIRE(!refused);
+    CHECK(contains(refused.error().what(), "low_rank: a rank of 12 leaves 0.0"));
+}
+
+TEST_CASE("low_rank of hostile data is certified or refused") {
+    using T = double;
+    index_t const m = 60, n = 50;
+    auto const certified = [&](sg::matrix<T> const& a, index_t most) {
+        auto const f = sg::low_rank(sg::host{1}, a, {.tolerance = 1e-6, .seed = 3});
+        CHECK(distance(a, f) <= f.report().bound.worst);
+        CHECK(f.report().bound.worst <= 1e-6);
+        CHECK(f.rank() <= most);
+    };
+    auto const u = random_matrix<T>(m, 1, 1), v = random_matrix<T>(1, n, 2);
+    certified(sg::matrix<T>(m, n, [&](index_t i, index_t j) { return u(i, 0) * v(0, j); }), 8);
+    certified(
+        sg::matrix<T>(m, n, [&](index_t i, index_t j) { return i == 7 ? 1e12 * v(0, j) : 1e-3 * u(i, 0); }),
+        10);
+    // Exponents that differ by 2^40, and that one column alone tells.
+    certified(sg::matrix<T>(
+                  m, n, [&](index_t i, index_t j) { return j == 11 ? std::ldexp(u(i, 0), 40) : v(0, j); }),
+              10);
+    sg::matrix<T> const zero(m, n);
+    auto const none = sg::low_rank(sg::host{1}, zero, {.tolerance = 1e-6});
+    CHECK(none.rank() == 1);
+    CHECK(none.report().bound.worst == 0);
+    CHECK(none.view().left(3, 0) == 0);
+    sg::matrix<T> const unit(m, n, [](index_t i, index_t j) { return i == j ? 1.0 : 0.0; });
+    auto const refused = sg::try_low_rank(sg::host{1}, unit, {.tolerance = 1e-2});
+    REQUIRE(!refused);
+    CHECK(contains(refused.error().what(), "factors of a higher rank have more elements than A"));
+    for (T const bad : {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity()}) {
+        auto x = random_matrix<T>(m, n, 4);
+        x(5, 6) = bad;
+        CHECK(contains(sg::try_low_rank(sg::host{1}, x, {.tolerance = 1e-2}).error().what(), "Inf or NaN"));
+        CHECK(contains(sg::try_low_rank(sg::host{1}, x, {.rank = 4}).error().what(), "Inf or NaN"));
+    }
+}
+
+TEST_CASE("low_rank refuses options that mean nothing") {
+    auto const a = random_matrix<float>(9, 7, 1);
+    auto const message = [&](sg::low_rank_options const& o) {
+        return std::string(sg::try_low_rank(sg::host{1}, a, o).error().what());
+    };
+    CHECK(message({}) == "low_rank: give a `tolerance`, a `rank`, or both");
+    CHECK(message({.tolerance = 1}) == "low_rank: `tolerance` is from 0 to 1, and less than 1");
+    CHECK(message({.tolerance = -1e-3}) == "low_rank: `tolerance` is from 0 to 1, and less than 1");
+    CHECK(message({.rank = 8}) == "low_rank: `rank` is at most the number of rows and of columns");
+    CHECK(message({.rank = -1}) == "low_rank: `rank` is at most the number of rows and of columns");
+    CHECK(message({.rank = 2, .confidence = 1}) == "low_rank: `confidence` is more than 0 and less than 1");
+    CHECK(message({.rank = 2, .confidence = 0}) == "low_rank: `confidence` is more than 0 and less than 1");
+}
+
+TEST_CASE("the certificate of low_rank holds as often as it says, and is not far from the truth") {
+    // What is left is of rank one, which is the hardest, or spread over many directions.
+    for (bool const is_one : {true, false}) {
+        index_t const m = 24, n = 20;
+        auto const u = random_matrix<double>(m, 1, 1), v = random_matrix<double>(1, n, 2),
+                   noise = random_matrix<double>(m, n, 3);
+        sg::matrix<double> const a(m, n, [&](index_t i, index_t j) {
+            return (j == 4 ? 100.0 : 0.0) * u(i, 0) + (is_one ? u(m - 1 - i, 0) * v(0, j) : noise(i, j));
+        });
+        int held = 0, trials = support::sanitized ? 50 : 400;
+        double mean = 0;
+        for (int t = 0; t < trials; ++t) {
+            auto const f = sg::low_rank(
+                sg::host{1}, a, {.rank = 1, .confidence = 0.8, .seed = static_cast<std::uint64_t>(t)});
+            double const off = distance(a, f);
+            held += off <= f.report().bound.worst, mean += f.report().error / off / trials;
+        }
+        CHECK(held >= 0.8 * trials);
+        CHECK(mean > 0.9);
+        CHECK(mean < 1.1);
+    }
+}
+
+TEST_CASE("a low_rank matrix is an operand, and depends on the seed alone") {
+    auto const a = of_rank<float>(90, 70, 6, 0);
+    auto const f = sg::low_rank(sg::host{1}, a, {.tolerance = 1e-4, .seed = 5}),
+               g = sg::low_rank(sg::host{2}, a, {.tolerance = 1e-4, .seed = 5});
+    auto const b = random_matrix<float>(70, 33, 8);
+    sg::matrix<float> c(90, 33), d(90, 33), exact(90, 33);
+    {
+        auto const copy = f;
+        sg::gemm(sg::host{1}, copy, b, c);
+    }
+    sg::gemm(sg::host{1}, g, b, d);
+    CHECK(support::same_bits(c, d));
+    sg::gemm(sg::host{1}, a, b, exact);
+    double off = 0, all = 0;
+    for (index_t i = 0; i < 90; ++i)
+        for (index_t j = 0; j < 33; ++j)
+            off += std::pow(static_cast<double>(c(i, j) - exact(i, j)), 2),
+                all += std::pow(static_cast<double>(exact(i, j)), 2);
+    CHECK(std::sqrt(off / all) < 1e-4);
+    sg::gemm(sg::strassen{sg::host{1}}, f, b, d);
+    sg::gemm(sg::host{1}, f, sg::transposed(f), sg::matrix<float>(90, 90));
+}
+
+TEST_CASE("the factor of a certificate is that of a chi-squared number") {
+    CHECK(std::abs(sg::certified(10, 0.999) - 2.600) < 2e-3);
+    CHECK(std::abs(sg::certified(20, 0.999) - 1.838) < 2e-3);
+    CHECK(std::abs(sg::certified(10, 0.99) - 1.977) < 2e-3);
+    CHECK(std::abs(sg::chi_squared_below(1, 1) - 0.682689492137086) < 1e-14);
+    CHECK(std::abs(sg::chi_squared_below(2, 2) - (1 - std::exp(-1.0))) < 1e-14);
+    for (double const p : {1e-9, 1e-3, 0.5, 0.999})
+        for (int const degrees : {1, 2, 16, 32}) {
+            double const x = sg::chi_squared_quantile(p, degrees);
+            CHECK(std::abs(sg::chi_squared_below(x, degrees) / p - 1) < 1e-10);
+        }
+}
