@@ -1,0 +1,86 @@
+// Factors of a matrix on a device: products with factors against the oracle, and factors that are found, against the
+// matrix itself.
+#include "catch.hpp"
+#include "policies.hpp"
+
+#include <stratagemm/stratagemm.hpp>
+#include <stratagemm/structure/low_rank.hpp>
+
+#include <cmath>
+#include <complex>
+
+using namespace trials;
+
+namespace {
+
+template <class T>
+using there = typename under_test::template matrix<T>;
+
+template <class T>
+sg::matrix<T> some_values(sg::index_t rows, sg::index_t cols, unsigned seed) {
+    support::random_source from(seed);
+    return {rows, cols, [&](sg::index_t, sg::index_t) {
+                using R = sg::real_t<T>;
+                auto const part = [&] { return static_cast<R>(from.uniform(-1, 1)); };
+                if constexpr (sg::complex_like<T>) {
+                    R const re = part();
+                    return T(re, part());
+                } else {
+                    return part();
+                }
+            }};
+}
+template <class T>
+double distance(sg::matrix<T> const& x, sg::matrix<T> const& y) {
+    double off = 0, all = 0;
+    for (sg::index_t i = 0; i < x.rows(); ++i)
+        for (sg::index_t j = 0; j < x.cols(); ++j)
+            off += std::norm(std::complex<double>(x(i, j)) - std::complex<double>(y(i, j))),
+                all += std::norm(std::complex<double>(x(i, j)));
+    return std::sqrt(off / all);
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("a factored matrix on a device", "", float, std::complex<float>) {
+    using T = TestType;
+    sg::index_t const m = 37, n = 21, k = 45, rank = 6;
+    under_test const device;
+    auto const u = some_values<T>(m, rank, 1), v = some_values<T>(rank, k, 2), b = some_values<T>(k, n, 3);
+    there<T> const there_u(device, u), there_v(device, v), there_b(device, b);
+    there<T> there_c(device, m, n), there_d(device, n, m);
+    sg::matrix<T> c(m, n), d(n, m), expected(m, n);
+    sg::gemm(sg::reference{}, sg::factored(u, v), b, expected);
+    sg::gemm(device, sg::factored(there_u, there_v), there_b, there_c);
+    there_c.download(c);
+    CHECK(distance(expected, c) < 1e-5);
+    sg::gemm(device, sg::transposed(there_b), sg::transposed(sg::factored(there_u, there_v)), there_d);
+    there_d.download(d);
+    CHECK(distance(expected, sg::matrix<T>(m, n, [&](sg::index_t i, sg::index_t j) { return d(j, i); })) <
+          1e-5);
+}
+
+TEMPLATE_TEST_CASE("low_rank on a device", "", float, std::complex<float>, double) {
+    using T = TestType;
+    under_test const device;
+    if (std::is_same_v<T, double> && !device.leaf().limits().has_double) return;
+    sg::index_t const m = 70, n = 50, rank = 5;
+    auto const u = some_values<T>(m, rank, 1), v = some_values<T>(rank, n, 2);
+    sg::matrix<T> a(m, n), back(m, n);
+    sg::gemm(sg::reference{}, u, v, a);
+    there<T> const there_a(device, a);
+    there<T> there_back(device, m, n);
+    auto const f = sg::low_rank(device, there_a, {.tolerance = 1e-4, .seed = 3});
+    CHECK(f.rank() >= rank);
+    CHECK(f.rank() <= 8);
+    CHECK(f.report().bound.worst <= 1e-4);
+    sg::gemm(device, f.view().left, f.view().right, there_back);
+    there_back.download(back);
+    CHECK(distance(a, back) <= f.report().bound.worst);
+    auto const g = sg::low_rank(device, there_a, {.rank = 2, .seed = 3});
+    CHECK(g.rank() == 2);
+    sg::gemm(device, g.view().left, g.view().right, there_back);
+    there_back.download(back);
+    CHECK(distance(a, back) <= g.report().bound.worst);
+    CHECK(g.report().bound.worst < 2.1); // 16 vectors, and at most all of A is left
+}
