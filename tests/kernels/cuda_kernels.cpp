@@ -15,6 +15,7 @@
 #include <stratagemm/backend/cuda.hpp>
 #include <stratagemm/structure/bsr.hpp>
 #include <stratagemm/structure/events.hpp>
+#include <stratagemm/structure/hadamard.hpp>
 #include <stratagemm/structure/sampled.hpp>
 #include <stratagemm/structure/two_of_four.hpp>
 
@@ -292,6 +293,24 @@ void add_sampled(std::vector<kernel>& to) {
     sparse("-pieces-dense", sg::choose_pieces(8192, sizeof(Out)));
 }
 
+// Hadamard transforms of 1 << bits points: of rows and of columns, in one pass or several.
+template <class T>
+void add_hadamard(std::vector<kernel>& to, int bits) {
+    sg::cuda_epilogue<T> const none{sg::identity{}};
+    for (bool const across : {false, true})
+        for (bool const by_sequency : {false, true}) {
+            sg::hadamard_passes const passes(bits, sizeof(T), across, by_sequency, true, 1 << 20);
+            for (int i = 0; i < passes.count; ++i) {
+                if (by_sequency && !passes.at[i].last) continue; // as above
+                to.push_back({std::string("hadamard-") + sg::type_letter<T>() + '-' + std::to_string(bits) +
+                                  (across ? "-across" : "-along") + (by_sequency ? "-sequency" : "") +
+                                  (passes.count > 1 ? "-pass-" + std::to_string(i + 1) : ""),
+                              sg::cuda_source_of(sg::hadamard_kernel<T, T>(passes.at[i], none.definitions())),
+                              true});
+            }
+        }
+}
+
 // Lists of events: of one row, and of the most rows beside which all of B may be read, by rows and by columns. NVRTC
 // keeps more in registers for later devices than there are, and of the plain list of 8 rows, for long rows, some for
 // earlier ones; nobody has measured there.
@@ -437,6 +456,10 @@ std::vector<kernel> kernels_for(int capability) {
     add_sampled<double>(all);
     add_sampled<sg::half>(all);
     add_sampled<std::int8_t>(all);
+    if (capability == 90) {
+        add_hadamard<float>(all, 6), add_hadamard<float>(all, 13), add_hadamard<float>(all, 20);
+        add_hadamard<double>(all, 12), add_hadamard<complex128>(all, 11);
+    }
     form = {};
     form.table = form.table_states = 60; // products with epilogues of their own values
     sg::cuda_tile const shared = sg::cuda_group_entries[0].tile;

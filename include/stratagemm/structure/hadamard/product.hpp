@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../../core/layer.hpp"
+#include "device.hpp"
 #include "host.hpp"
 
 STRATAGEMM_BEGIN
@@ -17,11 +18,18 @@ inline constexpr bool is_hadamard<hadamard<T>> = true;
 template <policy P>
 class hadamard_product : public product_over<P> {
     using Leaf = leaf_of<P>;
+    template <class Epilogue, class Sum>
+    static constexpr bool runs = [] {
+        if constexpr (!host_leaf<Leaf> && device_leaf<Leaf, typename P::space>)
+            return has_source<Epilogue, typename Leaf::template epilogue<Sum>>;
+        else
+            return epilogue_for<Epilogue, Sum>;
+    }();
 
 public:
     using typename product_over<P>::space;
     using typename product_over<P>::arena;
-    static constexpr bool on_host = host_leaf<Leaf>;
+    static constexpr bool on_host = host_leaf<Leaf>, on_device = !on_host && device_leaf<Leaf, space>;
     static constexpr bool by_definition = requires { requires P::is_oracle; };
 
     using product_over<P>::product_over;
@@ -35,7 +43,7 @@ public:
                        right = is_view<A>::value && is_hadamard<B>;
         if constexpr (!(left || right) || !is_view<typename Q::c_operand>::value) {
             return verdict::structure;
-        } else if constexpr (!on_host) {
+        } else if constexpr (!on_host && !on_device) {
             return verdict::leaf;
         } else {
             using X = std::conditional_t<left, typename Q::b_type, typename Q::a_type>;
@@ -44,7 +52,7 @@ public:
                 std::is_same_v<X, T> || std::is_same_v<X, half> || std::is_same_v<X, bfloat16>;
             return types_if((numbers || complex_like<X>)&&std::is_same_v<real_t<X>, T> &&
                             (std::is_same_v<To, X> || std::is_same_v<To, accumulator_t<X>>)) &
-                   epilogue_if(epilogue_for<typename Q::epilogue_type, accumulator_t<X>>);
+                   epilogue_if(runs<typename Q::epilogue_type, accumulator_t<X>>);
         }
     }();
 
@@ -57,6 +65,11 @@ public:
             auto const d = division_of(s);
             space::share(need) =
                 bytes<real_of_shape<S>>(d.shared) + bytes<real_of_shape<S>>(d.own * team_for(s));
+        } else if constexpr (on_device) {
+            using Sum = accumulator_t<typename S::wide_type>;
+            // The vectors of a batch may be done together.
+            index_t const cols = columns_of(s), some = cols == 1 ? s.count : cols;
+            space::share(need) = bytes<Sum>(hadamard_workspace<Sum>(s.k, some));
         }
         return need;
     }
@@ -82,6 +95,11 @@ public:
         double const n = static_cast<double>(s.k), each = static_cast<double>(transforms_of(s));
         if constexpr (by_definition) {
             return n * n * each * 4e-9;
+        } else if constexpr (on_device) {
+            double const passes = 1 + (hadamard_workspace<accumulator_t<typename S::wide_type>>(s.k, 1) > 0);
+            double const moved =
+                passes * n * each * (sizeof(typename S::wide_type) + sizeof(typename S::c_type));
+            return moved / this->leaf().limits().bandwidth + 5e-6;
         } else {
             double const bytes_moved = 3 * n * width_of<S> * sizeof(R) * each,
                          threads = s.alone ? 1 : team_for(s);
@@ -94,6 +112,9 @@ public:
         std::string text = "hadamard of " + std::to_string(s.k) + " points";
         if constexpr (by_definition) {
             return text + " by its definition, in double";
+        } else if constexpr (on_device) {
+            bool const whole = hadamard_workspace<accumulator_t<typename S::wide_type>>(s.k, 1) == 0;
+            return text + (whole ? ", in shared memory" : ", in several passes over workspace");
         } else {
             auto const d = division_of(s);
             if (d.outer_across > 0 || d.outer_along > 0) {
@@ -112,7 +133,13 @@ public:
 
     template <class Q>
     status operator()(Q const& p, arena& memory) const {
-        if constexpr (is_hadamard<typename Q::a_operand>) {
+        if constexpr (on_device) {
+            if (status s = check_sides(p, Leaf::layer); !s) return s;
+            if constexpr (is_hadamard<typename Q::a_operand>)
+                return hadamard_launches<Leaf, Q, arena>(this->leaf(), p, false)(memory);
+            else
+                return launch_turned(p.transposed(), memory);
+        } else if constexpr (is_hadamard<typename Q::a_operand>) {
             return transform(p, memory);
         } else { // C^T = B^T A^T
             auto q = p.with_epilogue(turned_epilogue<typename Q::epilogue_type>{p.epilogue}).transposed();
@@ -122,6 +149,10 @@ public:
     }
 
 private:
+    template <class Q>
+    status launch_turned(Q const& q, arena& memory) const {
+        return hadamard_launches<Leaf, Q, arena>(this->leaf(), q, true)(memory);
+    }
     template <class S>
     using real_of_shape = real_t<typename S::wide_type>;
     template <class S>
@@ -160,13 +191,18 @@ private:
     static std::size_t bytes(index_t numbers) {
         return arena::rounded(static_cast<std::size_t>(numbers) * sizeof(R));
     }
+    // Of the matrix whose columns are transformed.
+    template <class S>
+    static index_t columns_of(S const& s) {
+        return is_left<S> ? s.n : s.m;
+    }
     template <class S>
     static index_t transforms_of(S const& s) {
-        return (is_left<S> ? s.n : s.m) * s.count;
+        return columns_of(s) * s.count;
     }
     template <class S>
     static auto division_of(S const& s) {
-        return hadamard_division<real_of_shape<S>>(s.k, (is_left<S> ? s.n : s.m) * width_of<S>, width_of<S>);
+        return hadamard_division<real_of_shape<S>>(s.k, columns_of(s) * width_of<S>, width_of<S>);
     }
     // Additions of vectors.
     template <class S>
