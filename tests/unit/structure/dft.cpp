@@ -5,10 +5,14 @@
 #include <stratagemm/structure/dft.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <complex>
 #include <limits>
 #include <thread>
 #include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace sg = stratagemm;
 using sg::index_t;
@@ -457,6 +461,35 @@ TEST_CASE("threads of the program may transform at the same time") {
         });
     for (auto& t : threads) t.join();
     CHECK(wrong == std::vector<int>(4));
+}
+
+TEST_CASE("a child of fork() transforms, whatever threads of its parent were at") {
+    using C = std::complex<float>;
+    auto const x = random_matrix<C>(64, 3, 14);
+    auto const expected = transform(x);
+    std::atomic<bool> done = false;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 2; ++t)
+        threads.emplace_back([&] {
+            for (index_t n = 1; !done; n = n % 40 + 1) {
+                sg::matrix<C> y(n, 1);
+                sg::gemm(sg::host{1}, sg::dft<float>(n), x.view().block(0, 0, n, 1), y);
+            }
+        });
+    int wrong = 0;
+    for (int again = 0; again < (support::sanitized ? 5 : 50); ++again) {
+        pid_t const child = fork();
+        if (child == 0) {
+            alarm(30); // a child that waits for ever fails
+            _exit(same_bits(transform(x), expected) ? 0 : 1);
+        }
+        int ended = 1;
+        waitpid(child, &ended, 0);
+        wrong += ended != 0;
+    }
+    done = true;
+    for (auto& t : threads) t.join();
+    CHECK(wrong == 0);
 }
 
 TEST_CASE("NaN and Inf stay in the transform that they are in") {

@@ -14,6 +14,10 @@
 #include "../../core/list.hpp"
 #include "kernels.hpp"
 
+#ifdef __linux__
+#    include <pthread.h>
+#endif
+
 STRATAGEMM_BEGIN
 
 struct dft_root {
@@ -257,8 +261,7 @@ template <class R>
 struct [[gnu::visibility("hidden")]] dft_plans {
     // Returns null if there is no memory. The caller gives the plan back.
     [[gnu::cold, gnu::noinline]] dft_plan<R>* take(dft_division<R> const& d) {
-        static bool const once = (call_at_unload([] { kept().clear(); }), true);
-        (void)once;
+        if (!__atomic_exchange_n(&is_watched_, true, __ATOMIC_RELAXED)) watch();
         lock();
         dft_plan<R>* plan = unlink(d);
         if (plan) link(plan);
@@ -296,6 +299,13 @@ struct [[gnu::visibility("hidden")]] dft_plans {
     }
 
 private:
+    // A child of fork() may have been made while another thread held the lock: it begins without plans.
+    static void watch() {
+        call_at_unload([] { kept().clear(); });
+#ifdef __linux__
+        pthread_atfork(nullptr, nullptr, [] { new (&kept()) dft_plans; });
+#endif
+    }
     void clear() {
         while (dft_plan<R>* const x = first_) first_ = x->next, delete x;
     }
@@ -321,6 +331,7 @@ private:
 
     dft_plan<R>* first_ = nullptr;
     bool is_locked_ = false;
+    static inline constinit bool is_watched_ = false;
 };
 
 // A plan as long as this lives.
