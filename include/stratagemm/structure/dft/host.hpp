@@ -43,12 +43,12 @@ public:
 
     // The elements of transform q of the batch.
     R const* input(index_t row, index_t q) const {
-        index_t const batch = q / p.c.cols, j = q - batch * p.c.cols;
+        index_t const batch = batch_of(q), j = q - batch * p.c.cols;
         X const* const x = p.b.data + (batch * p.b_step + row * p.b.row_stride + j * p.b.col_stride);
         return reinterpret_cast<R const*>(x);
     }
     R* output(index_t row, index_t q) const {
-        index_t const batch = q / p.c.cols, j = q - batch * p.c.cols;
+        index_t const batch = batch_of(q), j = q - batch * p.c.cols;
         C* const x = p.c.data + (batch * p.c_step + row * p.c.row_stride + j * p.c.col_stride);
         return reinterpret_cast<R*>(x);
     }
@@ -72,7 +72,7 @@ public:
     }
     // C = epilogue(x + beta E), where x = (re, im) has its factor.
     void finish(index_t row, index_t q, R re, R im) const {
-        index_t const batch = q / p.c.cols, j = q - batch * p.c.cols;
+        index_t const batch = batch_of(q), j = q - batch * p.c.cols;
         if (p.beta != typename Q::scalar(0)) {
             C const e = p.e.data[batch * p.e_step + row * p.e.row_stride + j * p.e.col_stride];
             R const br = re_of(p.beta), bi = im_of(p.beta), er = re_of(e),
@@ -102,6 +102,7 @@ public:
     R factor_re{}, factor_im{};
 
 private:
+    index_t batch_of(index_t q) const { return p.count == 1 ? 0 : q / p.c.cols; } // a division takes long
     template <class S>
     static R re_of(S const& x) {
         if constexpr (complex_like<S>)

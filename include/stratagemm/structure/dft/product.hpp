@@ -130,7 +130,8 @@ public:
             return {((e.worst + factors) * stretch + adds) * u, (typical + adds) * u, true};
         }
     }
-    // The bytes read and written, divided by a bandwidth of a host; or the operations, if these take longer.
+    // The operations, or the bytes read and written, divided by a bandwidth of a host, if these take longer. A long
+    // transform waits, besides, for what it fetches far apart.
     template <class S>
     double estimate(S const& s) const {
         using R = real_t<typename S::c_type>;
@@ -142,7 +143,8 @@ public:
             double const bytes = 3 * static_cast<double>(d.length) * 2 * sizeof(R) * each,
                          lanes = static_cast<double>(dft_kernels_here<R>().lanes);
             auto const threads = static_cast<double>(s.alone ? 1 : team_for(d, transforms_of(s)));
-            return larger_time(bytes / 25e9, multiply_adds_of(d) * each / (lanes * 1e9 * threads)) + 0.2e-6;
+            double const operations = multiply_adds_of(d) / (lanes * 1e9) + waits_of(d);
+            return larger_time(bytes / 25e9, operations * each / threads) + 0.2e-6;
         }
     }
     template <class S>
@@ -270,6 +272,19 @@ private:
         int bits = 1;
         for (index_t x = d.length; x > 1; x /= 2) ++bits;
         return 2 * length * bits * (d.is_chirp() ? 2.5 : 1);
+    }
+    // Seconds that a long transform waits for memory. Steps read and write parts of rows that are as wide as a vector and
+    // pages apart: those of x, of the numbers between, and of C. Where a cache holds all arrays, these come from there.
+    // A convolution does both steps twice, and takes elements of x, C and the spectrum one by one.
+    template <class R>
+    static double waits_of(dft_division<R> const& d) {
+        if (!d.is_long()) return 0;
+        auto const length = static_cast<double>(d.length),
+                   parts = length / static_cast<double>(dft_kernels_here<R>().lanes),
+                   rounds = d.is_chirp() ? 2 : 1;
+        bool const are_near = static_cast<index_t>((2 + 2 * rounds) * 2 * sizeof(R)) * d.length < near_memory;
+        double const single = d.is_chirp() ? 2 * static_cast<double>(d.n) + length : 0;
+        return 3 * rounds * parts * (are_near ? 5e-9 : 16e-9) + single * 5e-9;
     }
     template <class R>
     int team_for(dft_division<R> const& d, index_t transforms) const {
