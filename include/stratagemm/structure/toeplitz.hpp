@@ -6,6 +6,7 @@
 //   sg::gemm(cpu, x, sg::circulant(column), y);         A_ij = column[(i - j) modulo n]
 //   sg::gemm(cpu, sg::hankel(column, row), x, y);       A_ij = column[i + j], or row[i + j - m + 1] beyond its end
 //   sg::gemm(cpu, sg::hankel(h, m, n), x, y);           A_ij = h[i + j]
+//   sg::gemm(cpu, sg::polynomial(f, n), x, y);          the product of polynomials: f, and columns of n coefficients
 //   sg::gemm(cpu, sg::block_toeplitz(blocks, m, n), x, y);        m x n blocks, of which `blocks` is a batch
 //   sg::gemm(cpu, sg::block_toeplitz(column, row), x, y);         the same from its first column and row of blocks
 //
@@ -82,6 +83,15 @@ template <vector_like Values>
 auto hankel(Values&& values, index_t rows, index_t cols) {
     auto const all = elements_of(values);
     return toeplitz_of<decltype(all)>(rows, cols, all, {}, true);
+}
+// Multiplies polynomials of n coefficients by one, whose coefficients are `factor`; the constants come first.
+template <vector_like Factor>
+auto polynomial(Factor&& factor, index_t n) {
+    auto const back = reversed(elements_of(factor));
+    index_t const zeros = n > 0 ? n - 1 : 0;
+    toeplitz_of<decltype(back)> a(back.count + zeros, n, back);
+    a.zeros[0] = a.zeros[1] = zeros;
+    return a;
 }
 
 static_assert(ready_operand<toeplitz_matrix<float>>);

@@ -171,6 +171,79 @@ TEMPLATE_TEST_CASE("the error by transforms is as expected, and bits do not depe
     CHECK(tightest > 0.05);
 }
 
+TEMPLATE_TEST_CASE("the product of two Toeplitz matrices", "", float, double, std::complex<float>,
+                   std::complex<double>) {
+    using T = TestType;
+    constexpr index_t sides[][3] = {{1, 1, 1},   {5, 4, 1},    {1, 90, 30},
+                                    {40, 9, 33}, {40, 60, 50}, {1100, 17, 30}};
+    for (auto const& s : sides) {
+        index_t const m = s[0], k = s[1], n = s[2];
+        if (support::sanitized && m > 1000) continue;
+        INFO(m << " x " << k << " x " << n);
+        auto const d = random_vector<T>(m + k - 1, 1), f = random_vector<T>(k + n - 1, 2);
+        auto const e = random_matrix<T>(m, n, 3);
+        T const alpha(sg::real_t<T>(1.5)), beta(sg::real_t<T>(-0.75));
+        auto const element = [](std::vector<T> const& v, bool hankel, index_t rows, index_t i, index_t j) {
+            return at(v, hankel ? i + j : rows - 1 - i + j);
+        };
+        for (int kind = 0; kind < 4; ++kind) {
+            INFO(kind);
+            bool const first = kind % 2, second = kind / 2;
+            auto const a = first ? sg::hankel(d, m, k) : sg::toeplitz(d, m, k);
+            auto const b = second ? sg::hankel(f, k, n) : sg::toeplitz(f, k, n);
+            sg::matrix<T> const dense_a(
+                m, k, [&](index_t i, index_t j) { return sg::conjugate(element(d, first, m, i, j)); }),
+                dense_b(k, n, [&](index_t i, index_t j) { return element(f, second, k, i, j); });
+            sg::matrix<T> c(m, n), plain(m, n), zero(m, n, [](index_t, index_t) { return T{}; });
+            auto const check = [&](auto const& policy) {
+                auto const bound =
+                    sg::plan(policy, sg::product(alpha, sg::conjugated(a), b, beta, e, c).shape())
+                        .error_bound();
+                sg::gemm(policy, alpha, sg::conjugated(a), b, beta, e, c);
+                CHECK(error_over_bound(bound, alpha, dense_a, dense_b, beta, e, c) <= 1);
+                sg::gemm(policy, sg::scaled(alpha, sg::conjugated(a)), b, plain);
+                CHECK(error_over_bound(bound, alpha, dense_a, dense_b, T{}, zero, plain) <= 1);
+            };
+            check(sg::host{2});
+            if (m * k * n < 30000) check(sg::reference{});
+        }
+    }
+    auto const d = random_vector<T>(399, 1);
+    auto const a = sg::toeplitz(d, 200, 200);
+    sg::matrix<T> c(200, 200);
+    CHECK(contains(sg::plan(sg::host{1}, sg::product(a, a, c).shape()).describe(), "sums along diagonals"));
+    auto broken = d;
+    broken[1] = std::numeric_limits<sg::real_t<T>>::infinity();
+    sg::gemm(sg::host{1}, sg::toeplitz(broken, 200, 200), a, c);
+    CHECK(std::isfinite(std::abs(c(100, 100))));
+    CHECK(!std::isfinite(std::abs(c(199, 100))));
+}
+
+TEST_CASE("the product of two matrices of Toeplitz blocks, and of polynomials") {
+    using T = double;
+    index_t const m = 3, k = 4, n = 2, p = 2, q = 3, r = 4;
+    auto const d = random_vector<T>((m + k - 1) * p * q, 1), f = random_vector<T>((k + n - 1) * q * r, 2);
+    sg::matrix<T> const a(m * p, k * q, [&](index_t i, index_t j) {
+        return at(d, (m - 1 + j / q - i / p) * p * q + (i % p) * q + j % q);
+    });
+    sg::matrix<T> const b(k * q, n * r, [&](index_t i, index_t j) {
+        return at(f, (k - 1 + j / r - i / q) * q * r + (i % q) * r + j % r);
+    });
+    auto const left = sg::block_toeplitz(sg::batched(sg::row_major(d.data(), p, q), m + k - 1, p * q), m, k);
+    auto const right = sg::block_toeplitz(sg::batched(sg::row_major(f.data(), q, r), k + n - 1, q * r), k, n);
+    sg::matrix<T> c(m * p, n * r);
+    sg::gemm(sg::host{1}, left, right, c);
+    auto const bound = sg::plan(sg::host{1}, sg::product(left, right, c).shape()).error_bound();
+    CHECK(error_over_bound(bound, 1.0, a, b, 0.0, c, c) <= 1);
+
+    auto const factor = random_vector<T>(5, 4);
+    sg::matrix<T> const dense(
+        11, 7, [&](index_t i, index_t j) { return i >= j && i - j < 5 ? at(factor, i - j) : 0; });
+    check_products(sg::host{1}, sg::polynomial(factor, 7), dense, 4, 1);
+    check_products(sg::reference{}, sg::polynomial(factor, 7).by_transforms(), dense, 4, 1);
+    check_products(sg::host{1}, sg::polynomial(factor, 7).by_transforms(), dense, 40, 1);
+}
+
 TEST_CASE("a NaN of a direct product stays in its row and column") {
     using T = double;
     auto const d = random_vector<T>(39, 1);

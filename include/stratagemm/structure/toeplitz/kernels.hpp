@@ -1,4 +1,4 @@
-// Products with a spectrum on the host, for each instruction set.
+// Products with a spectrum, and sums along diagonals, on the host, for each instruction set.
 #pragma once
 
 #include "../dft/kernels.hpp"
@@ -16,20 +16,37 @@ struct spectrum_kernels {
     void (*complex)(R const* z, R* y, R const* spectrum, index_t n, bool adds, bool conjugates);
 };
 
+// n numbers, each times one factor. Where sums are twofold, these are upper halves of doubles, whose products are exact.
+struct diagonal_term {
+    double factor, factor_low;
+    double const *numbers, *numbers_low;
+};
+// Sums along diagonals: add or add_twofold adds two terms to n sums; the store functions round alpha times the sums. `low`
+// of sums that are not twofold is null for these.
+struct diagonal_kernels {
+    void (*add)(double* sum, double* low, diagonal_term const& a, diagonal_term const& b, index_t n);
+    void (*add_twofold)(double* sum, double* low, diagonal_term const& a, diagonal_term const& b, index_t n);
+    void (*store_floats)(double const* sum, double const* low, float* to, double alpha, index_t n);
+    void (*store_doubles)(double const* sum, double const* low, double* to, double alpha, index_t n);
+};
+
 #define STRATAGEMM_OP STRATAGEMM_TARGET inline __attribute__((always_inline))
 namespace host_portable {
 #define STRATAGEMM_TARGET
+#include "diagonals.inl.hpp"
 #include "spectrum.inl.hpp"
 #undef STRATAGEMM_TARGET
 } // namespace host_portable
 #if defined(__x86_64__)
 namespace host_avx2 {
 #    define STRATAGEMM_TARGET __attribute__((target("avx2,fma,f16c")))
+#    include "diagonals.inl.hpp"
 #    include "spectrum.inl.hpp"
 #    undef STRATAGEMM_TARGET
 } // namespace host_avx2
 namespace host_avx512 {
 #    define STRATAGEMM_TARGET STRATAGEMM_AVX512
+#    include "diagonals.inl.hpp"
 #    include "spectrum.inl.hpp"
 #    undef STRATAGEMM_TARGET
 } // namespace host_avx512
@@ -45,6 +62,14 @@ spectrum_kernels<R> const& spectrum_kernels_here() {
     if (choice.available && choice.isa >= host_isa::avx2) return host_avx2::spectrum_table<R>;
 #endif
     return host_portable::spectrum_table<R>;
+}
+inline diagonal_kernels const& diagonal_kernels_here() {
+#if defined(__x86_64__)
+    isa_choice const& choice = current_isa();
+    if (choice.available && choice.isa >= host_isa::avx512) return host_avx512::diagonal_table;
+    if (choice.available && choice.isa >= host_isa::avx2) return host_avx2::diagonal_table;
+#endif
+    return host_portable::diagonal_table;
 }
 
 STRATAGEMM_END

@@ -76,6 +76,7 @@ struct toeplitz_matrix {
 
     index_t rows = 0, cols = 0;
     run runs[2]{};
+    index_t zeros[2]{}; // blocks before and after the runs
     bool is_hankel = false;
     accumulator_t<T> scale{1};
     bool conjugate = false;
@@ -105,12 +106,12 @@ struct toeplitz_matrix {
     index_t block_cols() const { return runs[0].first.cols; }
     index_t rows_of_blocks() const { return block_rows() > 0 ? rows / block_rows() : 0; }
     index_t cols_of_blocks() const { return block_cols() > 0 ? cols / block_cols() : 0; }
-    index_t length() const { return runs[0].count + runs[1].count; } // of the sequence
+    index_t length() const { return zeros[0] + runs[0].count + runs[1].count + zeros[1]; } // of the sequence
 
     // The sequence as one matrix, its blocks side by side, which may be read as it lies.
     bool is_row() const {
         index_t const stride = row().col_stride;
-        return runs[1].count == 0 && magnitude(stride) == 1 && runs[0].stride == block_cols() * stride;
+        return length() == runs[0].count && magnitude(stride) == 1 && runs[0].stride == block_cols() * stride;
     }
     view<T const, Space> row() const {
         auto v = runs[0].first;
@@ -144,6 +145,7 @@ struct toeplitz_matrix {
         bool const both = runs[1].count > 0;
         run const first = reversed(one.runs[0]), second = reversed(one.runs[1]);
         one.runs[0] = both ? second : first, one.runs[1] = both ? first : second;
+        std::swap(one.zeros[0], one.zeros[1]);
         return one;
     }
     status usable() const {
@@ -166,7 +168,8 @@ private:
     toeplitz_matrix<T, Space, Other> in_way() const {
         toeplitz_matrix<T, Space, Other> one;
         one.rows = rows, one.cols = cols, one.runs[0] = runs[0], one.runs[1] = runs[1];
-        one.is_hankel = is_hankel, one.scale = scale, one.conjugate = conjugate;
+        one.zeros[0] = zeros[0], one.zeros[1] = zeros[1], one.is_hankel = is_hankel, one.scale = scale,
+        one.conjugate = conjugate;
         one.is_too_large_ = is_too_large_;
         return one;
     }
@@ -196,5 +199,18 @@ template <class X>
 inline constexpr bool is_toeplitz = requires {
     requires std::same_as<decltype(X::form::way), toeplitz_way const>;
 };
+
+// Element (i, j) of block `at` of a sequence, on the host.
+template <class A>
+typename A::value_type element_of_sequence(A const& a, index_t at, index_t i, index_t j) {
+    using T = typename A::value_type;
+    if ((at -= a.zeros[0]) < 0 || at >= a.runs[0].count + a.runs[1].count) return T(real_t<T>(0));
+    bool const second = at >= a.runs[0].count;
+    auto const& r = a.runs[second];
+    auto const& v = r.first;
+    if (second) at -= a.runs[0].count;
+    T const x = v.data[at * r.stride + i * v.row_stride + j * v.col_stride];
+    return static_cast<T>(scaled_by(v.scale, accumulator_t<T>(v.conjugate ? conjugate(x) : x)));
+}
 
 STRATAGEMM_END

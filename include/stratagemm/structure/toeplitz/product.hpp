@@ -5,7 +5,7 @@
 #pragma once
 
 #include "../../core/layer.hpp"
-#include "operand.hpp"
+#include "pair.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -21,6 +21,77 @@ inline toeplitz_division divide_toeplitz(index_t block_rows, index_t rows, bool 
     return {block_rows, blocks, block_rows, 1};
 }
 
+// Lines of A: those of a group, as a view of the sequence. Lines of the next group begin `step` elements later.
+template <class A>
+index_t step_of_groups(A const& a, toeplitz_division const& d) {
+    index_t const block = a.block_cols() * a.row().col_stride;
+    bool const by_rows_of_blocks = d.every == 1 && d.groups > 1;
+    return by_rows_of_blocks ? (a.is_hankel ? block : -block) : a.row().row_stride;
+}
+template <class A>
+auto overlapping_lines(A const& a, toeplitz_division const& d, index_t group) {
+    auto v = a.row();
+    index_t const block = a.block_cols() * v.col_stride,
+                  first = a.is_hankel ? 0 : (a.rows_of_blocks() - 1) * block;
+    v.data = v.data + (first + group * step_of_groups(a, d));
+    v.rows = d.lines, v.cols = a.cols;
+    if (d.every > 1 || d.lines > a.block_rows()) v.row_stride = a.is_hankel ? block : -block;
+    v.conjugate = a.conjugate;
+    return v;
+}
+
+// Copies the sequence of blocks, side by side, into workspace; then it is the only run.
+template <policy P, class A>
+status gather_sequence(P const& policy, A& a, typename P::arena& memory) {
+    using T = typename A::value_type;
+    using space = typename P::space;
+    index_t const p = a.block_rows(), q = a.block_cols(), length = a.length(), all = length * q;
+    auto const to = memory.template take<T>(p * all);
+    auto const leaf = policy.leaf();
+    for (index_t const from : {index_t{0}, length - a.zeros[1]})
+        if (index_t const count = a.zeros[from > 0]; count > 0)
+            if (status s = leaf.fill(view<T, space>{to + from * q, p, count * q, all, 1}, T(real_t<T>(0)));
+                !s)
+                return s;
+    index_t at = a.zeros[0];
+    for (auto const& r : a.runs) {
+        auto const& v = r.first;
+        for (index_t l = 0; l < (p < q ? p : q) && r.count > 0; ++l) {
+            auto from = v;
+            view<T, space> target{to + at * q, r.count, q, q, 1};
+            if (p < q) { // row l of each block
+                from.data = v.data + l * v.row_stride, target.data = target.data + l * all;
+                from.rows = r.count, from.row_stride = r.stride;
+            } else {
+                from.data = v.data + l * v.col_stride;
+                from.cols = r.count, from.col_stride = r.stride;
+                target = {to + (at * q + l), p, r.count, all, q};
+            }
+            if (status s = leaf.copy(from, target); !s) return s;
+        }
+        at += r.count;
+    }
+    a.runs[0] = {{to, p, q, all, 1}, length, q};
+    a.runs[1] = {}, a.zeros[0] = a.zeros[1] = 0;
+    return {};
+}
+// A Toeplitz matrix as a dense one, without its factor and conjugation.
+template <policy P, class A>
+status copy_toeplitz(P const& policy, A a, view<typename A::value_type, typename P::space> const& to,
+                     typename P::arena& memory) {
+    if (!a.is_row())
+        if (status s = gather_sequence(policy, a, memory); !s) return s;
+    a.conjugate = false;
+    auto const d = divide_toeplitz(a.block_rows(), a.rows, false);
+    for (index_t g = 0; g < d.groups; ++g) {
+        auto lines = to;
+        lines.rows = d.lines, lines.row_stride = d.every * to.row_stride;
+        lines.data = to.data + g * d.step * to.row_stride;
+        if (status s = policy.leaf().copy(overlapping_lines(a, d, g), lines); !s) return s;
+    }
+    return {};
+}
+
 template <policy P>
 class toeplitz_product : public product_over<P> {
 public:
@@ -32,7 +103,9 @@ public:
     static constexpr verdict accepts_operands = [] {
         using A = typename Q::a_operand;
         using B = typename Q::b_operand;
-        if constexpr (is_toeplitz<A> && is_view<B>::value && is_view<typename Q::c_operand>::value)
+        if constexpr (is_toeplitz<A> && is_toeplitz<B>)
+            return toeplitz_pair_product<P>::template accepts_pair<Q>;
+        else if constexpr (is_toeplitz<A> && is_view<B>::value && is_view<typename Q::c_operand>::value)
             return answer<P, problem<view<typename Q::a_type const, space>, B, typename Q::c_operand,
                                      typename Q::epilogue_type>>();
         else if constexpr (is_view<A>::value && is_toeplitz<B> && is_view<typename Q::c_operand>::value)
@@ -44,6 +117,49 @@ public:
 
     template <class S>
     footprint workspace(S const& s) const {
+        if constexpr (is_pair<S>)
+            return toeplitz_pair_product<P>(this->base_).workspace(s);
+        else
+            return workspace_beside_matrix(s);
+    }
+    template <class S>
+    bound error_bound(S const& s) const {
+        if constexpr (is_pair<S>)
+            return toeplitz_pair_product<P>(this->base_).error_bound(s);
+        else
+            return error_bound_beside_matrix(s);
+    }
+    template <class S>
+    double estimate(S const& s) const {
+        if constexpr (is_pair<S>)
+            return toeplitz_pair_product<P>(this->base_).estimate(s);
+        else
+            return estimate_beside_matrix(s);
+    }
+    template <class S>
+    std::string describe(S const& s) const {
+        if constexpr (is_pair<S>)
+            return toeplitz_pair_product<P>(this->base_).describe(s);
+        else
+            return describe_beside_matrix(s);
+    }
+
+    template <class Q>
+    status operator()(Q const& p, arena& memory) const {
+        if constexpr (is_toeplitz<typename Q::a_operand> && is_toeplitz<typename Q::b_operand>)
+            return toeplitz_pair_product<P>(this->base_)(p, memory);
+        else
+            return multiply_matrix(p, memory);
+    }
+
+private:
+    template <class S>
+    static constexpr bool is_pair = requires {
+        S::a_form::way;
+        S::b_form::way;
+    };
+    template <class S>
+    footprint workspace_beside_matrix(S const& s) const {
         auto const f = facts_of_toeplitz(s);
         footprint gathered, needed;
         if (f.gathers) space::share(gathered) = bytes_of_row(s);
@@ -56,20 +172,20 @@ public:
         return gathered + needed;
     }
     template <class S>
-    bound error_bound(S const& s) const {
+    bound error_bound_beside_matrix(S const& s) const {
         bound x = this->base_.error_bound(dense_shape(s));
         double const u = facts_of_toeplitz(s).rounds ? unit_roundoff<typename S::wide_type>() : 0;
         x.worst += 2 * u, x.expected += 2 * u;
         return x;
     }
     template <class S>
-    double estimate(S const& s) const {
+    double estimate_beside_matrix(S const& s) const {
         auto const d = dense_shape(s);
         double const again = d.count > s.count ? static_cast<double>(s.count) : 1;
         return this->base_.estimate(d) * again;
     }
     template <class S>
-    std::string describe(S const& s) const {
+    std::string describe_beside_matrix(S const& s) const {
         auto const f = facts_of_toeplitz(s);
         std::string text = "toeplitz";
         if (f.block_rows * f.block_cols != 1)
@@ -77,9 +193,8 @@ public:
         text += f.gathers ? ", its diagonals copied, " : ", its diagonals ";
         return text + "read as overlapping rows; " + this->base_.describe(dense_shape(s));
     }
-
     template <class Q>
-    status operator()(Q const& p, arena& memory) const {
+    status multiply_matrix(Q const& p, arena& memory) const {
         typename arena::scope const scope(memory);
         constexpr bool left = is_toeplitz<typename Q::a_operand>;
         auto a = [&] {
@@ -89,7 +204,7 @@ public:
                 return p.b.transposed();
         }();
         if (!a.is_row())
-            if (status s = gather(a, memory); !s) return s;
+            if (status s = gather_sequence(this->base_, a, memory); !s) return s;
         auto const d =
             divide_toeplitz(a.block_rows(), a.rows, !std::is_same_v<typename Q::epilogue_type, identity>);
         if (d.groups == 1) return multiply(p, a, d, 0, memory);
@@ -101,8 +216,6 @@ public:
         }
         return {};
     }
-
-private:
     template <class S>
     static auto facts_of_toeplitz(S const& s) {
         if constexpr (requires { S::a_form::way; })
@@ -137,35 +250,6 @@ private:
         return dense;
     }
 
-    // Copies the sequence of blocks, side by side, into workspace; then it is the only run.
-    template <class A>
-    status gather(A& a, arena& memory) const {
-        using T = typename A::value_type;
-        index_t const p = a.block_rows(), q = a.block_cols(), length = a.length(), all = length * q;
-        auto const to = memory.template take<T>(p * all);
-        auto const leaf = this->base_.leaf();
-        index_t at = 0;
-        for (auto const& r : a.runs) {
-            auto const& v = r.first;
-            for (index_t l = 0; l < (p < q ? p : q) && r.count > 0; ++l) {
-                auto from = v;
-                view<T, space> target{to + at * q, r.count, q, q, 1};
-                if (p < q) { // row l of each block
-                    from.data = v.data + l * v.row_stride, target.data = target.data + l * all;
-                    from.rows = r.count, from.row_stride = r.stride;
-                } else {
-                    from.data = v.data + l * v.col_stride;
-                    from.cols = r.count, from.col_stride = r.stride;
-                    target = {to + (at * q + l), p, r.count, all, q};
-                }
-                if (status s = leaf.copy(from, target); !s) return s;
-            }
-            at += r.count;
-        }
-        a.runs[0] = {{to, p, q, all, 1}, length, q};
-        a.runs[1] = {};
-        return {};
-    }
     // Lines of C, E or the other operand: rows, or columns where the Toeplitz matrix is on the right.
     template <bool Left, class V>
     static V lines_of(V v, index_t first, index_t count, index_t every) {
@@ -175,26 +259,13 @@ private:
         if constexpr (!Left) v = v.transposed();
         return v;
     }
-    template <class A>
-    static view<typename A::value_type const, space> overlapping(A const& a, toeplitz_division const& d) {
-        auto v = a.row();
-        index_t const block = a.block_cols() * v.col_stride;
-        if (!a.is_hankel) v.data = v.data + (a.rows_of_blocks() - 1) * block;
-        v.rows = d.lines, v.cols = a.cols;
-        if (d.every > 1 || d.lines > a.block_rows()) v.row_stride = a.is_hankel ? block : -block;
-        v.conjugate = a.conjugate;
-        return v;
-    }
     // Group g of the lines of C, or all groups of one product from g = 0 on, as a batch.
     template <class Q, class A>
     status multiply(Q const& p, A const& a, toeplitz_division const& d, index_t g, arena& memory) const {
         constexpr bool left = is_toeplitz<typename Q::a_operand>;
         using S = typename Q::scalar;
-        auto v = overlapping(a, d);
-        bool const rows_of_blocks = d.every == 1 && d.groups > 1;
-        index_t const block = a.block_cols() * a.row().col_stride,
-                      step = rows_of_blocks ? (a.is_hankel ? block : -block) : a.row().row_stride;
-        v.data = v.data + g * step;
+        auto const v = overlapping_lines(a, d, g);
+        index_t const step = step_of_groups(a, d);
         auto const c = lines_of<left>(p.c, g * d.step, d.lines, d.every);
         auto const line = [](auto const& x) { return left ? x.row_stride : x.col_stride; };
         view<typename Q::c_type const, space> e = c;

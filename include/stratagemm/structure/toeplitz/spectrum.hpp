@@ -70,17 +70,6 @@ private:
     dft_root *near_, *far_;
 };
 
-// Element (i, j) of block `at` of a sequence.
-template <class A>
-typename A::value_type element_of_sequence(A const& a, index_t at, index_t i, index_t j) {
-    using T = typename A::value_type;
-    bool const second = at >= a.runs[0].count;
-    auto const& r = a.runs[second];
-    auto const& v = r.first;
-    if (second) at -= a.runs[0].count;
-    T const x = v.data[at * r.stride + i * v.row_stride + j * v.col_stride];
-    return static_cast<T>(scaled_by(v.scale, accumulator_t<T>(v.conjugate ? conjugate(x) : x)));
-}
 // z = the elements (i, j) of all blocks, as the convolution has them: number t for the difference t of row and column.
 // A Hankel matrix is that of the columns backwards.
 template <class A, class R>
