@@ -4,11 +4,15 @@
 
 #include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/dft.hpp>
+#include <stratagemm/structure/diagonal.hpp>
 #include <stratagemm/structure/events.hpp>
 #include <stratagemm/structure/hadamard.hpp>
+#include <stratagemm/structure/kronecker.hpp>
 #include <stratagemm/structure/matrix_market.hpp>
+#include <stratagemm/structure/permutation.hpp>
 #include <stratagemm/structure/rdft.hpp>
 #include <stratagemm/structure/sampled.hpp>
+#include <stratagemm/structure/toeplitz.hpp>
 #include <stratagemm/structure/two_of_four.hpp>
 
 #include <array>

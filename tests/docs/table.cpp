@@ -89,6 +89,31 @@ struct transform_back {
             return false;
     }();
 };
+struct toeplitz {
+    template <class P, class T>
+    static constexpr bool takes =
+        sg::takes<sg::toeplitz_product<P>,
+                  sg::problem<sg::toeplitz_matrix<T, typename P::space>, in<P, T>, out<P, T>>>;
+};
+struct by_transforms {
+    template <class P, class T>
+    static constexpr bool takes =
+        sg::takes<sg::toeplitz_transforms<P>,
+                  sg::problem<sg::toeplitz_matrix<T, typename P::space, sg::toeplitz_way::by_transforms>,
+                              in<P, T>, out<P, T>>>;
+};
+struct kronecker {
+    template <class P, class T>
+    static constexpr bool takes =
+        sg::takes<sg::kronecker_product<P>,
+                  sg::problem<sg::kronecker_matrix<T, 2, typename P::space>, in<P, T>, out<P, T>>>;
+};
+struct diagonal {
+    template <class P, class T>
+    static constexpr bool takes =
+        sg::takes<sg::single_element_product<P>,
+                  sg::problem<sg::diagonal_matrix<T, typename P::space>, in<P, T>, out<P, T>>>;
+};
 struct sampled {
     template <class P, class T>
     static constexpr bool takes = [] {
@@ -153,6 +178,10 @@ int main() {
     row<transform>("operand `dft`: a Fourier transform");
     row<walsh>("operand `hadamard`: a Hadamard transform");
     row<transform_back>("operand `irdft`: half a spectrum to real numbers");
+    row<toeplitz>("operands `toeplitz`, `hankel`, `circulant`, `block_toeplitz`");
+    row<by_transforms>("`by_transforms` of these");
+    row<kronecker>("operand `kronecker`");
+    row<diagonal>("operands `diagonal`, `permutation`");
     row<sampled>("result `sampled`: sparse C");
     row<kept>("operand `keep`: reused by `ozaki`");
 }

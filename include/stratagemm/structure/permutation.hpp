@@ -116,7 +116,7 @@ auto permutation(R&& indices) {
 }
 // Space: that of the indices.
 template <element T, class Space, class Index = std::int32_t>
-auto permutation(index_t n, typename Space::template handle<Index const> indices) {
+auto permutation(index_t n, std::type_identity_t<typename Space::template handle<Index const>> indices) {
     return permutation_matrix<T, Index, Space>{n, n, indices};
 }
 
