@@ -10,7 +10,7 @@
 
 #include "../gemm.hpp"
 #include "diagonal/product.hpp"
-#include "vector.hpp"
+#include "elements_of.hpp"
 
 STRATAGEMM_BEGIN
 

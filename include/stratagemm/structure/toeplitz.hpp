@@ -20,9 +20,9 @@
 #pragma once
 
 #include "../gemm.hpp"
+#include "elements_of.hpp"
 #include "toeplitz/product.hpp"
 #include "toeplitz/transforms.hpp"
-#include "vector.hpp"
 
 STRATAGEMM_BEGIN
 
