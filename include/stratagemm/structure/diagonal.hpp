@@ -9,8 +9,8 @@
 #pragma once
 
 #include "../gemm.hpp"
+#include "borrowed_vector.hpp"
 #include "diagonal/product.hpp"
-#include "elements_of.hpp"
 
 STRATAGEMM_BEGIN
 

@@ -20,7 +20,7 @@
 #pragma once
 
 #include "../gemm.hpp"
-#include "elements_of.hpp"
+#include "borrowed_vector.hpp"
 #include "toeplitz/product.hpp"
 #include "toeplitz/transforms.hpp"
 
