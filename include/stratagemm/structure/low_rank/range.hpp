@@ -258,14 +258,15 @@ private:
     status keep_leading(index_t count) {
         small_matrix<W> squares;
         if (status s = gram(transposed(conjugated(b())), squares); !s) return s;
-        auto const x =
-            leading_vectors(std::move(squares), count, 4 * unit_roundoff<W>() * static_cast<double>(a_.cols));
+        auto const x = leading_vectors<W>(std::move(squares), 0, count,
+                                          4 * unit_roundoff<W>() * static_cast<double>(a_.cols))
+                           .vectors;
         if (!x)
             return failure(errc::memory, "low_rank", "the singular values of a small matrix were not found");
         typename arena::scope const scope(work_);
         view<T, space> vectors;
         if (status s = send(x, vectors); !s) return s;
-        return move_to(count, [&](view<T, space> const& to_q, view<T, space> const& to_b) -> status {
+        return move_to(x.cols(), [&](view<T, space> const& to_q, view<T, space> const& to_b) -> status {
             if (status s = try_gemm(policy_, q(), vectors, to_q); !s) return s;
             return try_gemm(policy_, transposed(conjugated(vectors)), b(), to_b);
         });

@@ -130,37 +130,50 @@ bool rotate_to_singular_vectors(small_matrix<W>& x) {
     return false;
 }
 
-// Orthonormal vectors that the Gram matrix G of the rows of B stretches most: `count` columns, the first most. Columns of
-// the factor of G are scaled while it is made, so that rows of B of any size keep their digits. Empty: no memory, or the
-// rotations do not end.
+// Orthonormal vectors that the Gram matrix G of the rows of B stretches most: the fewest without which at most `budget` of
+// |B|^2 is left, and at most `most` of them. Columns of the factor of G are scaled while it is made, so that rows of B of any
+// size keep their digits.
 template <class W>
-small_matrix<W> leading_vectors(small_matrix<W> g, index_t count, double noise) {
-    index_t const n = g.rows();
-    list<double> size;
-    if (!size.resize(static_cast<std::size_t>(n))) return {};
-    auto const of = [&](index_t i) { return size[static_cast<std::size_t>(i)]; };
-    for (index_t i = 0; i < n; ++i) size[static_cast<std::size_t>(i)] = __builtin_sqrt(real_part(g(i, i)));
-    for (index_t i = 0; i < n; ++i)
-        for (index_t j = 0; j < n; ++j) g(i, j) = of(i) > 0 && of(j) > 0 ? g(i, j) / W(of(i) * of(j)) : W(0);
-    pivoted_factor<W> factor(g, noise);
-    small_matrix<W> x(n, factor.rank), vectors(n, count);
-    if (!factor.has_memory || !x || !vectors) return {};
-    for (index_t j = 0; j < factor.rank; ++j)
-        for (index_t i = 0; i < n; ++i) x(i, j) = conjugate(factor.r(j, i)) * W(of(i));
-    if (!rotate_to_singular_vectors(x)) return {};
-    for (index_t k = 0; k < count && k < factor.rank; ++k) {
-        index_t best = 0;
-        double most = -1;
-        for (index_t j = 0; j < factor.rank; ++j) {
-            double sum = 0;
-            for (index_t i = 0; i < n; ++i) sum += squared(x(i, j));
-            if (sum > most) most = sum, best = j;
-        }
-        W const length(__builtin_sqrt(most));
+struct leading_vectors {
+    small_matrix<W> vectors; // columns, the one that is stretched most first; empty: no memory, or B is zero
+    double rest = 0;         // of |B|^2
+
+    leading_vectors(small_matrix<W> g, double budget, index_t most, double noise) {
+        index_t const n = g.rows();
+        list<double> size, squares;
+        if (!size.resize(static_cast<std::size_t>(n)) || !squares.resize(static_cast<std::size_t>(n))) return;
+        auto const of = [&](index_t i) -> double& { return size[static_cast<std::size_t>(i)]; };
+        auto const square = [&](index_t i) -> double& { return squares[static_cast<std::size_t>(i)]; };
+        for (index_t i = 0; i < n; ++i) of(i) = __builtin_sqrt(real_part(g(i, i)));
         for (index_t i = 0; i < n; ++i)
-            vectors(i, k) = most > 0 ? x(i, best) / length : W(0), x(i, best) = W(0);
+            for (index_t j = 0; j < n; ++j)
+                g(i, j) = of(i) > 0 && of(j) > 0 ? g(i, j) / W(of(i) * of(j)) : W(0);
+        pivoted_factor<W> factor(g, noise);
+        small_matrix<W> x(n, factor.rank);
+        if (!factor.has_memory || !x) return;
+        for (index_t j = 0; j < factor.rank; ++j)
+            for (index_t i = 0; i < n; ++i) x(i, j) = conjugate(factor.r(j, i)) * W(of(i));
+        if (!rotate_to_singular_vectors(x)) return;
+        for (index_t j = 0; j < factor.rank; ++j)
+            for (index_t i = 0; i < n; ++i) square(j) += squared(x(i, j)), rest += squared(x(i, j));
+        index_t count = 0;
+        for (double left = rest; count < factor.rank && count < most && (left > budget || count == 0);
+             ++count) {
+            index_t best = count;
+            for (index_t j = count; j < factor.rank; ++j)
+                if (square(j) > square(best)) best = j;
+            std::swap(square(best), square(count));
+            for (index_t i = 0; i < n; ++i) std::swap(x(i, best), x(i, count));
+            left = 0;
+            for (index_t j = factor.rank - 1; j > count; --j)
+                left += square(j); // the smallest last, or nearly
+        }
+        rest = 0;
+        for (index_t j = count; j < factor.rank; ++j) rest += square(j);
+        vectors = small_matrix<W>(n, square(0) > 0 ? count : 0);
+        for (index_t k = 0; k < vectors.cols(); ++k)
+            for (index_t i = 0; i < n; ++i) vectors(i, k) = x(i, k) / W(__builtin_sqrt(square(k)));
     }
-    return vectors;
-}
+};
 
 STRATAGEMM_END
