@@ -13,6 +13,7 @@
 #include <stratagemm/structure/rdft.hpp>
 #include <stratagemm/structure/sampled.hpp>
 #include <stratagemm/structure/toeplitz.hpp>
+#include <stratagemm/structure/sketch.hpp>
 #include <stratagemm/structure/two_of_four.hpp>
 
 #include <array>

@@ -114,6 +114,18 @@ struct diagonal {
         sg::takes<sg::single_element_product<P>,
                   sg::problem<sg::diagonal_matrix<T, typename P::space>, in<P, T>, out<P, T>>>;
 };
+struct random_matrix {
+    template <class P, class T>
+    static constexpr bool takes = [] {
+        if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> || sg::complex_like<T>) {
+            using normals = sg::problem<sg::gaussian_sketch<T>, in<P, T>, out<P, T>>;
+            using signs = sg::problem<sg::sign_sketch<T>, in<P, T>, out<P, T>>;
+            return sg::takes<sg::performer<P, normals>, normals> && sg::takes<sg::performer<P, signs>, signs>;
+        } else {
+            return false;
+        }
+    }();
+};
 struct sampled {
     template <class P, class T>
     static constexpr bool takes = [] {
@@ -182,6 +194,7 @@ int main() {
     row<by_transforms>("`by_transforms` of these");
     row<kronecker>("operand `kronecker`");
     row<diagonal>("operands `diagonal`, `permutation`");
+    row<random_matrix>("operands `gaussian`, `sparse_sign`, `count_sketch`: a random A or B");
     row<sampled>("result `sampled`: sparse C");
     row<kept>("operand `keep`: reused by `ozaki`");
 }

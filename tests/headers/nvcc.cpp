@@ -11,6 +11,7 @@
 #include <stratagemm/structure/ell.hpp>
 #include <stratagemm/structure/hadamard.hpp>
 #include <stratagemm/structure/sampled.hpp>
+#include <stratagemm/structure/sketch.hpp>
 #include <stratagemm/structure/two_of_four.hpp>
 #if __has_include(<CL/cl.h>)
 #    include <stratagemm/backend/opencl.hpp>
@@ -29,9 +30,11 @@ int main() {
     sg::gemm(sg::host{}, sg::dft<float>(4), a, z);
     sg::fft(sg::host{}, z, z);
     sg::gemm(sg::host{}, sg::hadamard<float>(4), a, b);
+    sg::gemm(sg::host{}, sg::gaussian<float>(4, 4, 1), a, c);
     sg::cuda const gpu;
     sg::cuda::matrix<float> d(gpu, 4, 4), e(gpu, 4, 4);
     sg::gemm(gpu, d, d, e, sg::relu);
+    sg::gemm(gpu, sg::sparse_sign<float>(4, 4, 1, 2), d, e);
     sg::gemm(sg::staged{gpu}, a, b, c);
     std::int32_t const begins[] = {0, 1, 1, 1, 1}, column = 2;
     float const one = 1;

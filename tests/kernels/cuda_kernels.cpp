@@ -17,6 +17,7 @@
 #include <stratagemm/structure/events.hpp>
 #include <stratagemm/structure/hadamard.hpp>
 #include <stratagemm/structure/sampled.hpp>
+#include <stratagemm/structure/sketch.hpp>
 #include <stratagemm/structure/two_of_four.hpp>
 
 #include <cstdio>
@@ -345,6 +346,15 @@ void add_csr_vector(std::vector<kernel>& to, bool ones = false) {
                       true});
 }
 
+// What draws the elements of sketches.
+template <class T>
+void add_sketch(std::vector<kernel>& to) {
+    std::string const name = std::string("sketch-") + sg::type_letter<T>();
+    to.push_back({name + "-normals", sg::cuda_source_of(sg::sketch_kernel<T>("write_normals")), true});
+    for (char const* const which : {"count_signs", "list_signs"})
+        to.push_back({name + '-' + which, sg::cuda_source_of(sg::sign_kernel<T>(which)), true});
+}
+
 std::vector<kernel> kernels_for(int capability) {
     std::vector<kernel> all;
     add_combined<float>(all, capability >= 90 ? sg::cuda_engine::simt : sg::cuda_engine::blocked, capability);
@@ -421,6 +431,8 @@ std::vector<kernel> kernels_for(int capability) {
                              std::to_string(tile.rows) + "x" + std::to_string(tile.cols),
                          sg::cuda_source_of(sg::bsr_kernel<sg::half, sg::half, int>(tile, side, padded)),
                          true});
+    add_sketch<float>(all);
+    if (capability == 90) add_sketch<double>(all), add_sketch<complex64>(all), add_sketch<complex128>(all);
     add_events<float>(all, capability);
     if (capability == 90) add_events<double>(all, capability);
     if (capability == 90) add_events<sg::half>(all, capability);

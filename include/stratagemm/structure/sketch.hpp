@@ -36,10 +36,9 @@ struct gaussian_sketch : sketch_part<gaussian_sketch<T>, T> {
 
     gaussian_sketch() = default;
     gaussian_sketch(index_t of_rows, index_t of_cols, std::uint64_t of_seed)
-        : sketch_part<gaussian_sketch, T>(
-              of_rows, of_cols, of_seed,
-              1 / __builtin_sqrt(static_cast<double>(of_rows < 1 ? 1 : of_rows) * (complex_like<T> ? 2 : 1))) {
-    }
+        : sketch_part<gaussian_sketch, T>(of_rows, of_cols, of_seed,
+                                          1 / __builtin_sqrt(static_cast<double>(of_rows < 1 ? 1 : of_rows) *
+                                                             (complex_like<T> ? 2 : 1))) {}
     T drawn(index_t row, index_t col) const { return normal_at<T>(this->seed, row, col); }
     status usable() const { return this->sides_usable("gaussian"); }
 };

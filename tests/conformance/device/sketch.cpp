@@ -60,7 +60,8 @@ double error_of_products(under_test const& device, Sketch const& s, sg::index_t 
     auto const bound = sg::plan(device, problem.shape()).error_bound();
     sg::gemm(device, alpha, s, there_x, beta, there_e, there);
     there.download(c);
-    sg::gemm(device, alpha, sg::transposed(there_x), sg::transposed(s), beta, sg::transposed(there_e), turned);
+    sg::gemm(device, alpha, sg::transposed(there_x), sg::transposed(s), beta, sg::transposed(there_e),
+             turned);
     turned.download(d);
     double most = 0;
     for (sg::index_t i = 0; i < s.rows; ++i)

@@ -7,7 +7,7 @@
 
 STRATAGEMM_BEGIN
 
-// Each work-item draws blocks: a block has four numbers of a column, or four signs.
+// A work-item draws a block, of four numbers or two complex ones of a column; or the signs of a column, four at a time.
 inline constexpr char sketch_text[] = R"(
 #define HIGH(a, b) ((uint)((ulong)(a) * (b) >> 32))
 
@@ -69,34 +69,32 @@ FUNCTION void two_normals(uint radius, uint angle, int *to) {
 KERNEL(ITEMS) write_normals(BUFFER(IN, to), int key, int second_key, index row, index col, index rows, index cols,
                             index first, index blocks) {
     OPEN(IN, to);
-    for (EACH(at, blocks * cols)) {
-        index const j = at % cols, block = first + at / cols;
-        uint words[4];
-        int numbers[4];
-        words[0] = (uint)block;
-        words[1] = (uint)(col + j);
-        words[2] = COMPLEX;
-        words[3] = 0;
-        draw(words, (uint)key, (uint)second_key);
-        two_normals(words[0], words[1], numbers);
-        two_normals(words[2], words[3], numbers + 2);
+    ELEMENT(b, j, blocks, cols);
+    uint words[4];
+    int numbers[4];
+    words[0] = (uint)(first + b);
+    words[1] = (uint)(col + j);
+    words[2] = COMPLEX;
+    words[3] = 0;
+    draw(words, (uint)key, (uint)second_key);
+    two_normals(words[0], words[1], numbers);
+    two_normals(words[2], words[3], numbers + 2);
 #if COMPLEX
 #pragma unroll
-        for (int u = 0; u < 2; ++u) {
-            index const i = 2 * block + u - row;
-            scalar z;
-            z.x = (REAL)numbers[2 * u] * UNIT;
-            z.y = (REAL)numbers[2 * u + 1] * UNIT;
-            if (i >= 0 && i < rows) WRITE_NORMAL(i * cols + j, z);
-        }
+    for (int u = 0; u < 2; ++u) {
+        index const i = 2 * (first + b) + u - row;
+        scalar z;
+        z.x = (REAL)numbers[2 * u] * UNIT;
+        z.y = (REAL)numbers[2 * u + 1] * UNIT;
+        if (i >= 0 && i < rows) WRITE_NORMAL(i * cols + j, z);
+    }
 #else
 #pragma unroll
-        for (int u = 0; u < 4; ++u) {
-            index const i = 4 * block + u - row;
-            if (i >= 0 && i < rows) WRITE_NORMAL(i * cols + j, (REAL)numbers[u] * UNIT);
-        }
-#endif
+    for (int u = 0; u < 4; ++u) {
+        index const i = 4 * (first + b) + u - row;
+        if (i >= 0 && i < rows) WRITE_NORMAL(i * cols + j, (REAL)numbers[u] * UNIT);
     }
+#endif
 }
 
 #ifdef INDEX
@@ -200,7 +198,7 @@ status write_normals_on_device(Leaf const& leaf, std::uint64_t seed, index_t row
     constexpr index_t rows = complex_like<T> ? 2 : 4;
     seed_words const key(seed);
     index_t const first = row / rows, blocks = (row + to.rows - 1) / rows - first + 1;
-    return leaf.launch(sketch_kernel<T>("write_normals"), groups_for_each(blocks * to.cols, 256), to.data,
+    return leaf.launch(sketch_kernel<T>("write_normals"), groups_for_elements(blocks, to.cols), to.data,
                        key.first, key.second, row, col, to.rows, to.cols, first, blocks);
 }
 

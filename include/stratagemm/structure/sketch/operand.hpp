@@ -6,15 +6,11 @@
 
 STRATAGEMM_BEGIN
 
-// The type of the elements, and of nothing else.
-template <class T>
-inline constexpr bool is_sketch_type = std::is_same_v<real_t<T>, T> || complex_like<T>;
-
 // Rows [row0, row0 + rows) and columns [col0, col0 + cols) of a random matrix of all_rows x all_cols. If it is turned,
 // rows, cols, row0 and col0 are those of the transposed. Sketch: the operand that this is the base of.
 template <class Sketch, class T>
 struct sketch_part {
-    static_assert((std::is_same_v<real_t<T>, float> || std::is_same_v<real_t<T>, double>)&&is_sketch_type<T>,
+    static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> || complex_like<T>,
                   "stratagemm: the elements of a sketch are float, double or complex numbers of these");
     using value_type = T;
     using space = no_memory;

@@ -47,7 +47,8 @@ public:
     static constexpr bool on_host = host_leaf<Leaf>, on_device = device_leaf<Leaf, space>;
     static constexpr bool by_definition = requires { requires P::is_oracle; };
 
-    using product_over<P>::product_over;
+    // bytes: of a panel, at most; 0: by the memory of the leaf.
+    sketch_product(P policy, index_t bytes = 0) : product_over<P>(std::move(policy)), bytes_(bytes) {}
 
     // The dense product with panels. Sums of several panels are kept in C.
     template <class Q>
@@ -57,8 +58,7 @@ public:
     static constexpr verdict accepts_operands = [] {
         using A = typename Q::a_operand;
         using B = typename Q::b_operand;
-        if constexpr (!(sketch_operand<A> && is_view<B>::value) &&
-                      !(is_view<A>::value && sketch_operand<B>))
+        if constexpr (!(sketch_operand<A> && is_view<B>::value) && !(is_view<A>::value && sketch_operand<B>))
             return verdict::structure;
         else if constexpr (!is_view<typename Q::c_operand>::value)
             return verdict::structure;
@@ -89,8 +89,8 @@ public:
             return this->base_.error_bound(one);
         }();
         double const u = unit_roundoff<C>(), factor = complex_like<C> ? 3 : 2;
-        return {1.01 * panels * of_panel.worst + factor * u, of_all.expected + (1 + __builtin_sqrt(panels)) * u,
-                of_all.normwise};
+        return {1.01 * panels * of_panel.worst + factor * u,
+                of_all.expected + (1 + __builtin_sqrt(panels)) * u, of_all.normwise};
     }
     template <class S>
     double estimate(S const& s) const {
@@ -100,7 +100,7 @@ public:
             seconds += times * static_cast<double>(s.count) * this->base_.estimate(one);
         });
         return seconds + seconds_to_draw(static_cast<double>(s.k) * static_cast<double>(across(s)),
-                                          sizeof(typename sketch_of<S>::value_type), s.alone);
+                                         sizeof(typename sketch_of<S>::value_type), s.alone);
     }
     template <class S>
     std::string describe(S const& s) const {
@@ -108,9 +108,8 @@ public:
         std::string const sides = std::to_string(panel.across) + " x " + std::to_string(panel.depth);
         return std::string("a sketch, drawn in panels of ") + sides + ", each times " +
                std::to_string(sketch_is_a<S> ? s.n : s.m) + (sketch_is_a<S> ? " columns: " : " rows: ") +
-               this->base_.describe(
-                   dense_shape(s, sketch_is_a<S> ? panel.across : s.m, sketch_is_a<S> ? s.n : panel.across,
-                               panel.depth));
+               this->base_.describe(dense_shape(s, sketch_is_a<S> ? panel.across : s.m,
+                                                sketch_is_a<S> ? s.n : panel.across, panel.depth));
     }
 
     template <class Q>
@@ -122,7 +121,8 @@ public:
         auto const room = memory.template take<T>(panel.elements());
         for (index_t i = 0; i < across(s); i += panel.across)
             for (index_t l = 0; l < s.k; l += panel.depth) {
-                index_t const lines = smaller(panel.across, across(s) - i), depth = smaller(panel.depth, s.k - l);
+                index_t const lines = smaller(panel.across, across(s) - i),
+                              depth = smaller(panel.depth, s.k - l);
                 auto const part = [&] {
                     if constexpr (sketch_is_a<Q>)
                         return p.a.part(i, l, lines, depth);
@@ -168,8 +168,12 @@ private:
     // the memory. The oracle adds up whole sums.
     template <class S>
     sketch_panel panel_of(S const& s) const {
-        index_t bytes = third_level_cache() / 2;
-        if constexpr (on_device) bytes = static_cast<index_t>(this->leaf().limits().memory_bytes / 64);
+        index_t bytes = bytes_;
+        if constexpr (on_device) {
+            if (bytes == 0) bytes = static_cast<index_t>(this->leaf().limits().memory_bytes / 64);
+        } else if (bytes == 0) {
+            bytes = third_level_cache() / 2;
+        }
         return {s.k, across(s), bytes / index_t{sizeof(typename sketch_of<S>::value_type)}, by_definition};
     }
     template <class S>
@@ -198,13 +202,14 @@ private:
     static void each_size(S const& s, sketch_panel const& panel, F const& f) {
         each_panel(s, panel, [&](auto const& one, double) { f(one); });
     }
-    // Some 20 products of 32 bits for a number, in vectors; on a device, it is written and read.
+    // A number takes some 20 products of 32 bits, in vectors, each with a few other instructions; on a device, it is
+    // written and read.
     double seconds_to_draw(double elements, std::size_t size, bool alone) const {
         if constexpr (on_device) {
             return 2 * elements * static_cast<double>(size) / this->leaf().limits().bandwidth;
         } else {
             auto const lanes = by_definition ? 1 : static_cast<double>(normal_kernel_here().lanes);
-            return elements / lanes * 20e-9 / static_cast<double>(alone ? 1 : all_threads(this->leaf()));
+            return elements / lanes * 40e-9 / static_cast<double>(alone ? 1 : all_threads(this->leaf()));
         }
     }
 
@@ -248,6 +253,8 @@ private:
         return is_last ? run_checked(this->base_, q, memory)
                        : run_checked(this->base_, q.without_epilogue(), memory);
     }
+
+    index_t bytes_;
 };
 
 STRATAGEMM_END

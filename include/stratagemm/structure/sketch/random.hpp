@@ -19,8 +19,9 @@ enum class sketch_stream : std::uint32_t { normals = 0, complex_normals = 1, sig
 // The numbers that host and devices share.
 struct philox {
     static constexpr int rounds = 10;
-    static constexpr std::uint32_t first = 0xd2511f53, second = 0xcd9e8d57;       // factors
-    static constexpr std::uint32_t first_key = 0x9e3779b9, second_key = 0xbb67ae85; // added to the key in each round
+    static constexpr std::uint32_t first = 0xd2511f53, second = 0xcd9e8d57; // factors
+    static constexpr std::uint32_t first_key = 0x9e3779b9,
+                                   second_key = 0xbb67ae85; // added to the key in each round
 };
 // Two uniform numbers become two normal ones: sqrt(-2 ln u) times sine and cosine. Each of the functions below is a
 // polynomial with positive coefficients in units of 2^-31 or 2^-29, whose terms are added (series) or alternate in sign.
@@ -35,7 +36,8 @@ struct normal_tables {
     static constexpr std::uint32_t inverse_root[] = {929450382, 2337720011, 3736944724, 2995727023,
                                                      935894963};
     static constexpr std::uint32_t root_of_two = 1779033703; // less one, in units of 2^-32
-    static constexpr std::uint32_t least_root = 3037000500;  // the least number from sqrt(1/2) on, in units of 2^-32
+    static constexpr std::uint32_t least_root =
+        3037000500; // the least number from sqrt(1/2) on, in units of 2^-32
 };
 
 // Words of 32 bits one at a time; numbers.inl.hpp has the same operations for vectors.

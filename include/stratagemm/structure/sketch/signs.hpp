@@ -32,7 +32,8 @@ void each_sign(std::uint64_t seed, index_t rows, index_t signs, index_t col, F&&
                        words);
         index_t const first = first_of_part(rows, signs, t), size = first_of_part(rows, signs, t + 1) - first;
         std::uint64_t const word = words[t % 4];
-        f(first + static_cast<index_t>((word >> 1) * static_cast<std::uint64_t>(size) >> 31), (word & 1) != 0);
+        f(first + static_cast<index_t>((word >> 1) * static_cast<std::uint64_t>(size) >> 31),
+          (word & 1) != 0);
     }
 }
 
@@ -45,8 +46,8 @@ struct sign_form {
     using index_type = std::int32_t;
     static constexpr bool has_facts = true, is_sparse = true, has_elements = true;
     template <class P>
-    requires P::is_backend using over =
-        std::conditional_t<requires { requires P::is_oracle; }, sketch_product<P>, sign_product<P>>;
+    requires P::is_backend using over = std::conditional_t < requires { requires P::is_oracle; }
+    , sketch_product<P>, sign_product < P >> ;
 
     index_t signs = 1, all_rows = 1; // of a column
     bool turned = false;
@@ -70,7 +71,8 @@ struct sign_form {
     }
     bool conjugates() const { return false; } // signs are real
     std::string origin() const {
-        return std::to_string(signs) + (signs == 1 ? " sign" : " signs") + " in each column of a sketch, listed first; ";
+        return std::to_string(signs) + (signs == 1 ? " sign" : " signs") +
+               " in each column of a sketch, listed first; ";
     }
 
 private:
@@ -100,9 +102,8 @@ struct sign_sketch : sketch_part<sign_sketch<T>, T> {
 
     sign_sketch() = default;
     sign_sketch(index_t of_rows, index_t of_cols, std::uint64_t of_seed, index_t of_signs)
-        : sketch_part<sign_sketch, T>(
-              of_rows, of_cols, of_seed,
-              1 / __builtin_sqrt(static_cast<double>(of_signs < 1 ? 1 : of_signs))),
+        : sketch_part<sign_sketch, T>(of_rows, of_cols, of_seed,
+                                      1 / __builtin_sqrt(static_cast<double>(of_signs < 1 ? 1 : of_signs))),
           signs(of_signs) {}
 
     form facts() const { return {signs, this->all_rows, this->turned}; }
@@ -121,8 +122,9 @@ struct sign_sketch : sketch_part<sign_sketch<T>, T> {
                                "a column of %td rows has from 1 to %td signs, and not %td", this->all_rows,
                                this->all_rows, signs);
         else if (!can_count<index_type>(lesser(signs, columns().m), columns().n))
-            __builtin_snprintf(text, sizeof(text),
-                               "a part of a sketch has at most 2^31 - 1 signs; multiply fewer columns at a time");
+            __builtin_snprintf(
+                text, sizeof(text),
+                "a part of a sketch has at most 2^31 - 1 signs; multiply fewer columns at a time");
         else
             return {};
         return failure(errc::argument, "sparse_sign", text);
@@ -136,7 +138,7 @@ struct sign_sketch : sketch_part<sign_sketch<T>, T> {
     }
     template <class Leaf, class Arena>
     result<csr<T, index_type, typename space_of_arena<Arena>::type>> listed(Leaf const& leaf,
-                                                                           Arena& memory) const {
+                                                                            Arena& memory) const {
         using list = csr<T, index_type, typename space_of_arena<Arena>::type>;
         range const c = columns();
         index_t const most = facts().most(this->rows, this->cols);
@@ -202,7 +204,8 @@ private:
         } else {
             typename Arena::scope const scope(memory);
             auto const sums = memory.template take<index_type>(scan_parts::most);
-            return list_signs_on_device<T>(leaf, *this, c.row, c.m, c.col, c.n, begins, numbers, values, sums);
+            return list_signs_on_device<T>(leaf, *this, c.row, c.m, c.col, c.n, begins, numbers, values,
+                                           sums);
         }
     }
 };
