@@ -4,6 +4,7 @@
 //   sg::gemm(cpu, x, sg::transposed(sg::gaussian<float>(64, n, seed)), y);   Y = X S^T: n columns become 64
 //   sg::sparse_sign<float>(64, n, seed, 8)                          eight signs in each column, and zeros
 //   sg::count_sketch<float>(64, n, seed)                            one sign in each column
+//   auto const list = sg::keep_left(gpu, sg::count_sketch<float>(64, n, seed));   signs, listed once for many products
 //
 // An element is the same on the host and on every device, in float and, rounded, in double (sketch/random.hpp), and in
 // every part of a sketch: s.block(i, j, m, n) has the elements that s has there. s.element(i, j) gives one of them.
@@ -61,5 +62,19 @@ sign_sketch<T> count_sketch(index_t rows, index_t cols, std::uint64_t seed) {
     return {rows, cols, seed, 1};
 }
 static_assert(sparse_operand<sign_sketch<float>>);
+
+// The list of signs, for many products with the sketch on the left; for products with it on the right.
+template <policy P, class T>
+requires listed_by<P, T>
+auto keep_left(P const& policy, sign_sketch<T> const& sketch) {
+    return keep_rows(policy, sketch, shared<typename P::arena>());
+}
+template <policy P, class T>
+requires listed_by<P, T>
+auto keep(P const& policy, sign_sketch<T> const& sketch) {
+    auto const rows = keep_rows(policy, sketch.transposed(), shared<typename P::arena>());
+    auto const x = rows.view().transposed();
+    return owned<std::remove_const_t<decltype(x)>, P>(rows.memory(), x);
+}
 
 STRATAGEMM_END

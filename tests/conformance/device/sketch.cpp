@@ -92,6 +92,16 @@ void sketches_on_device() {
     auto const s = sg::gaussian<T>(40, 130, 9);
     CHECK(error_of_products<T>(device, s, 37) <= 1);
     CHECK(error_of_products<T>(device, s.block(5, 1, 30, 100), 3) <= 1);
+    auto const list = sg::keep_left(device, plain(sg::sparse_sign<T>(75, 301, 5, 7)));
+    typename under_test::template matrix<T> const columns(device, identity<T>(301));
+    typename under_test::template matrix<T> there(device, 75, 301);
+    sg::matrix<T> c(75, 301);
+    sg::gemm(device, list, columns, there);
+    there.download(c);
+    int wrong = 0;
+    for (sg::index_t i = 0; i < 75; ++i)
+        for (sg::index_t j = 0; j < 301; ++j) wrong += !(c(i, j) == some.element(i, j));
+    CHECK(wrong == 0);
     for (sg::index_t const signs : {1, 8}) {
         auto const t = sg::sparse_sign<T>(40, 130, 9, signs);
         CHECK(error_of_products<T>(device, t, 37) <= 1);

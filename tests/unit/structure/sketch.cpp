@@ -465,7 +465,7 @@ TEST_CASE("sketch: both parts of a complex number are normal, and independent") 
 
 TEST_CASE("sketch: a column has its signs in different parts of the rows, each row as likely") {
     for (index_t const signs : {1, 3, 8, 30})
-        for (std::uint64_t const seed : {1, 2}) {
+        for (std::uint64_t const seed : {1u, 2u}) {
             index_t const m = 30, n = 3000;
             std::vector<double> places(m), negative(m);
             index_t wrong = 0;
@@ -602,6 +602,28 @@ TEMPLATE_TEST_CASE("sketch: lengths are right in the mean", "", double, std::com
           deviation);
     CHECK(std::fabs(mean([&](std::uint64_t seed) { return sg::count_sketch<T>(d, n, seed); }) - 1) <=
           deviation);
+}
+
+TEMPLATE_TEST_CASE("sketch: a list of signs is kept, or converted", "", float, std::complex<double>) {
+    using T = TestType;
+    sg::host const cpu{1};
+    auto const s = sg::sparse_sign<T>(21, 90, 1, 5);
+    auto const x = random_matrix<T>(90, 7, 1), y = random_matrix<T>(7, 21, 2);
+    sg::matrix<T> c(21, 7), d(21, 7), e(7, 90), f(7, 90);
+    auto const list = sg::keep_left(cpu, s);
+    auto const right = sg::keep(cpu, s);
+    sg::gemm(cpu, s, x, c);
+    sg::gemm(cpu, list, x, d);
+    CHECK(same_bits(c, d));
+    sg::gemm(cpu, y, s, e);
+    sg::gemm(cpu, y, right, f);
+    CHECK(same_bits(e, f));
+    auto const by_rows = sg::to_csr(cpu, s);
+    sg::gemm(cpu, by_rows, x, d);
+    CHECK(same_bits(c, d));
+    CHECK(by_rows.view().nonzeros == 5 * 90);
+    CHECK(by_rows.view().check_sorted());
+    CHECK_THROWS_AS(sg::keep_left(cpu, sg::sparse_sign<T>(4, 9, 1, 5)), sg::error);
 }
 
 TEST_CASE("sketch: plans say what is done") {

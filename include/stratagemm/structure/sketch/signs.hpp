@@ -229,4 +229,8 @@ public:
     }
 };
 
+// Whether a policy multiplies signs of type T by a list.
+template <class P, class T>
+concept listed_by = std::same_as<typename over_form<P, sign_form<T>>::type, sign_product<P>>;
+
 STRATAGEMM_END
