@@ -1,5 +1,6 @@
 #include "unit/structure/toeplitz.hpp"
 
+#include <stratagemm/algorithm/verified.hpp>
 #include <stratagemm/structure/toeplitz.hpp>
 
 #include <limits>
@@ -49,6 +50,16 @@ TEMPLATE_TEST_CASE("products with Toeplitz, Hankel and circulant matrices", "", 
         check(sg::host{2});
         if (n < 10) check(sg::reference{});
     }
+}
+
+TEST_CASE("Toeplitz matrices under layers") {
+    index_t const m = 40, k = 33;
+    auto const d = random_vector<float>(m + k - 1, 1);
+    sg::matrix<float> const dense(m, k, [&](index_t i, index_t j) { return at(d, m - 1 + j - i); });
+    check_products(sg::strassen{sg::host{1}, {.levels = 1}}, sg::toeplitz(d, m, k), dense, 20, 1);
+    sg::report done;
+    check_products(sg::verified{sg::host{1}, {.report = &done}}, sg::toeplitz(d, m, k), dense, 6, 2);
+    CHECK(done.ran == "checked");
 }
 
 TEST_CASE("a sequence of diagonals, as it lies and with any stride") {
