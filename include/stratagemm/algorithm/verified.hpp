@@ -35,12 +35,16 @@
 // that cross in suspects come to the host, which decides as it does for its own memory. Complex products are checked
 // on the host only.
 //
+// A product with a transform (structure/dft.hpp), on the host: verified/probe.hpp says how it is checked. `limit` is a
+// multiple of the bound of an element there, too. C cannot be the operand that is transformed, which the check reads.
+//
 // Freivalds: Probabilistic machines can use less running time, 1977. Huang, Abraham: Algorithm-based fault
 // tolerance for matrix operations, 1984.
 #pragma once
 
 #include "verified/device.hpp"
 #include "verified/host.hpp"
+#include "verified/probe.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -51,6 +55,10 @@ class verified : public layer_over<Base> {
     static constexpr bool in_host_memory = std::is_same_v<typename Base::space, host_memory>;
     static constexpr bool on_host = in_host_memory && host_leaf<leaf_of<Base>>,
                           on_device = !in_host_memory && device_leaf<leaf_of<Base>, typename Base::space>;
+
+    // What does the products of a shape: the base, or what its operand names.
+    template <class S>
+    using base_for = multiplier<Base, S>;
 
 public:
     using layer::leaf;
@@ -70,6 +78,19 @@ public:
                    answer<Base, Plain>() & answer<reference, OnHost>();
     }();
 
+    // Of operands other than matrices, those that say how they are checked.
+    template <class P>
+    static constexpr verdict accepts_operands = [] {
+        if constexpr (!verified_parts::is_probed<P>) {
+            return verdict::structure;
+        } else if constexpr (!on_host) {
+            return verdict::leaf;
+        } else {
+            using Plain = decltype(std::declval<P const&>().without_epilogue());
+            return answer<base_for<decltype(std::declval<P const&>().shape())>, Plain>();
+        }
+    }();
+
     explicit verified(Base base, verified_options options = {}) // option names: see verified_options
         : layer(std::move(base)), options_(options) {}
 
@@ -77,32 +98,42 @@ public:
     footprint workspace(S s) const {
         s.count = 1; // one after the other
         using namespace verified_parts;
-        using T = typename S::wide_type;
         using C = typename S::c_type;
-        using W = number_of<C>;
         footprint check, copy;
-        if constexpr (on_host)
-            space::share(check) = bytes_of<arena, sums_of<T, W>>(s.m, s.n, s.k) +
-                                  bytes_of<arena, host_room<T, W>>(s.m, s.n, s.k);
-        else
-            space::share(check) = device_room<space, T, C, W>::template bytes<arena>(s.m, s.n, s.k);
         if (s.adds) space::share(copy) = arena::rounded(static_cast<std::size_t>(s.m * s.n) * sizeof(C));
-        return copy + larger(base_.workspace(s), check);
+        if constexpr (is_probed_shape<S>) {
+            check = room_of_probe(s);
+        } else {
+            using T = typename S::wide_type;
+            using W = number_of<C>;
+            if constexpr (on_host)
+                space::share(check) = bytes_of<arena, sums_of<T, W>>(s.m, s.n, s.k) +
+                                      bytes_of<arena, host_room<T, W>>(s.m, s.n, s.k);
+            else
+                space::share(check) = device_room<space, T, C, W>::template bytes<arena>(s.m, s.n, s.k);
+        }
+        return copy + larger(base_of(s).workspace(s), check);
+    }
+    template <class S>
+    bound error_bound(S const& s) const {
+        return base_of(s).error_bound(s);
     }
     // Four passes over the operands, which wait for memory; on a device, a dozen launches and a wait, too.
     template <class S>
     double estimate(S s) const {
         auto const count = static_cast<double>(std::exchange(s.count, 1));
         double check = 0;
-        if constexpr (on_host)
+        if constexpr (verified_parts::is_probed_shape<S>)
+            check = estimate_of_probe(s);
+        else if constexpr (on_host)
             check = 1.5 * operand_bytes(s) / 8e9 / threads_for(s, leaf());
         else
             check = 1.5 * operand_bytes(s) / leaf().limits().bandwidth + 60e-6;
-        return count * (base_.estimate(s) + check);
+        return count * (base_of(s).estimate(s) + check);
     }
     template <class S>
     std::string describe(S const& s) const {
-        return "verified by checksums: " + base_.describe(s);
+        return "verified by checksums: " + base_of(s).describe(s);
     }
 
     // What is wrong with the options, or with those of the base.
@@ -126,9 +157,33 @@ public:
     }
 
 private:
+    template <class S>
+    decltype(auto) base_of(S const&) const {
+        if constexpr (std::is_same_v<base_for<S>, Base>)
+            return static_cast<Base const&>(base_);
+        else
+            return base_for<S>(base_);
+    }
+
     template <class P>
-    status multiply(P const& with_epilogue, arena& memory, report& found) const {
-        auto p = with_epilogue.without_epilogue();
+    status multiply(P const& p, arena& memory, report& found) const {
+        auto const plain = p.without_epilogue();
+        if constexpr (is_dense<P> || verified_parts::has_probe<typename P::a_operand>) {
+            if (status s = multiply_plain(plain, memory, found); !s) return s;
+        } else { // C^T = B^T A^T
+            if (status s = multiply_plain(plain.transposed(), memory, found); !s) return s;
+        }
+        if constexpr (!std::is_same_v<typename P::epilogue_type, identity>)
+            return leaf().apply(p.epilogue, p.c, p.row0, p.col0);
+        return {};
+    }
+    template <class P>
+    status multiply_plain(P const& p, arena& memory, report& found) const {
+        if constexpr (!is_dense<P>)
+            if (space::address(p.b.data) == space::address(p.c.data))
+                return failure(errc::alias,
+                               "verified: C cannot be the operand that is transformed, which the check "
+                               "reads afterwards");
         using C = typename P::c_type;
         typename arena::scope const until_return(memory);
         auto again = p; // with an E that stays
@@ -143,19 +198,73 @@ private:
             again.e = copy;
             again.e.conjugate = p.e.conjugate;
         }
-        bound const allowed = base_.error_bound(p.shape());
+        auto const& base = base_of(p.shape());
+        bound const allowed = base.error_bound(p.shape());
         for (bool first = true;; first = false) {
-            if (status s = base_(first ? p : again, memory); !s) return s;
+            if (status s = base(first ? p : again, memory); !s) return s;
             status refused;
-            if (status s = check(again, allowed, memory, found, refused); !s) return s;
-            if (refused) break;
+            if constexpr (is_dense<P>) {
+                if (status s = check(again, allowed, memory, found, refused); !s) return s;
+            } else {
+                if (status s = check_by_probe(base, again, allowed, memory, found, refused); !s) return s;
+            }
+            if (refused) return {};
             if (!first) return refused;
             ++found.repeated;
         }
-        if constexpr (!std::is_same_v<typename P::epilogue_type, identity>)
-            return leaf().apply(with_epilogue.epilogue, p.c, p.row0, p.col0);
+    }
+
+    // ---- products with an operand that lies in no memory --------------------------------------------------
+
+    // f(facts of the operand, m, n, k) of a product of a shape that has it on the left, or of the transposed one.
+    template <class S, class F>
+    static auto on_left(S const& s, F const& f) {
+        if constexpr (verified_parts::form_with_probe<typename S::a_form>)
+            return f(s.a_facts, s.m, s.n, s.k);
+        else
+            return f(s.b_facts, s.n, s.m, s.k);
+    }
+    template <class S>
+    footprint room_of_probe(S const& s) const {
+        using C = typename S::c_type;
+        return on_left(s, [&](auto const& facts, index_t m, index_t n, index_t k) {
+            int const rounds = verified_parts::rounds_of<C>(m, n, k, options_);
+            auto const probe = facts.shape_of_probe(m, k, rounds);
+            using room = verified_parts::probe_room<C, typename decltype(probe)::c_type>;
+            footprint own, inner = larger(base_of(probe).workspace(probe), base_of(s).workspace(s));
+            space::share(own) = room::template bytes<arena>(m, n, k, rounds);
+            return own + inner;
+        });
+    }
+    // Of one pass over X and C and one transform for each pair of vectors.
+    template <class S>
+    double estimate_of_probe(S const& s) const {
+        return on_left(s, [&](auto const& facts, index_t m, index_t n, index_t k) {
+            int const rounds = verified_parts::rounds_of<typename S::c_type>(m, n, k, options_);
+            auto probe = facts.shape_of_probe(m, k, rounds);
+            probe.alone = s.alone;
+            double const elements = static_cast<double>(m + k) * static_cast<double>(n);
+            return base_of(probe).estimate(probe) + rounds * elements * 2e-9 / threads_for(s, leaf());
+        });
+    }
+    // As check() does.
+    template <class On, class P>
+    status check_by_probe(On const& base, P const& p, bound const& allowed, arena& memory, report& found,
+                          status& refused) const {
+        typename arena::scope const until_checked(memory);
+        verified_parts::probe_check<leaf_of<Base>, On, P> check(leaf(), base, p, allowed, options_, memory);
+        status failed;
+        auto const multiply_probe = [&](auto const& q, arena& room) { return base_of(q.shape())(q, room); };
+        bool const right = check.run(multiply_probe, memory, failed);
+        if (!failed) return failed;
+        if (right)
+            check.tell(found);
+        else
+            refused = refusal(-1, -1, 0);
         return {};
     }
+
+    // ---- products of matrices ------------------------------------------------------------------------------
 
     // Checks C, and repairs it; `refused` says what is wrong with it then, if anything is.
     template <class P>

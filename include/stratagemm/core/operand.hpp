@@ -19,6 +19,7 @@
 //   in_place            true
 // and if C may share memory with the other operand though one is real and the other complex,
 //   shares(v, c, ...)   whether they may, as check() in problem.hpp asks
+// One without memory whose products can be checked has probe() and peak() (algorithm/verified/probe.hpp).
 #pragma once
 
 #include "error.hpp"

@@ -74,6 +74,16 @@ STRATAGEMM_BEGIN
     return failure(errc::alias, "dft", text);
 }
 
+// A complex double, without <complex>.
+struct dft_number {
+    using value_type = double;
+    double re = 0, im = 0;
+    dft_number() = default;
+    dft_number(double x, double y = 0) : re(x), im(y) {}
+    double real() const { return re; }
+    double imag() const { return im; }
+};
+
 template <class T>
 struct dft_form {
     using value_type = computed<T>;
@@ -83,6 +93,15 @@ struct dft_form {
 
     index_t points = 0; // 0: as many as it has columns
     bool is_shifted = false;
+
+    // Of the product of probe() and vectors, for a check of a product that has an operand of m x k on the left.
+    static constexpr bool has_probe = true;
+    auto shape_of_probe(index_t m, index_t k, index_t vectors) const {
+        shape<dft_form<double>, double, dft_number> s{k, vectors, m};
+        s.a_facts.points = points > 0 ? points : k;
+        s.a_facts.is_shifted = is_shifted;
+        return s;
+    }
 };
 
 // T: float or double, the precision of both operands.
@@ -114,6 +133,14 @@ struct dft {
     template <class F>
     void each_view(F&&) const {}
     status usable() const { return usable_transform(points, rows, cols, points, points); }
+    // For a check of its products (algorithm/verified/probe.hpp): an operand in double whose product with u is u^T A.
+    auto probe() const {
+        dft<double> one(points);
+        one.rows = cols, one.cols = rows, one.row_shift = col_shift, one.col_shift = row_shift;
+        one.scale = static_cast<double>(scale), one.conjugate = conjugate;
+        return one;
+    }
+    double peak() const { return scale < T(0) ? -static_cast<double>(scale) : static_cast<double>(scale); }
     // In place with real numbers and complex ones: see shares_lines().
     static status shares(placed_view const& v, placed_view const& c, index_t count, bool left) {
         return shares_lines(v, c, count, left);

@@ -37,6 +37,11 @@ struct irdft_form {
 
     index_t points = 0; // 0: as many as there are results
     bool is_shifted = false;
+
+    static constexpr bool has_probe = true; // see dft_form
+    auto shape_of_probe(index_t m, index_t k, index_t vectors) const {
+        return dft_form<double>{points > 0 ? points : m}.shape_of_probe(m, k, vectors);
+    }
 };
 
 // T: float or double.
@@ -70,6 +75,24 @@ struct irdft {
     status usable() const {
         index_t const results = is_turned ? cols : rows, frequencies = is_turned ? rows : cols;
         return usable_transform(points, results, frequencies, points, points / 2 + 1);
+    }
+    // For a check of its products, as that of a dft. Result i is the real part of a sum of y_k times 2 exp(2 pi i k / n) / n,
+    // or half of that where frequencies have no conjugate ones.
+    auto probe() const {
+        dft<double> one = leading(dft<double>(points), cols, rows);
+        one.scale = 2 * static_cast<double>(scale), one.conjugate = !conjugate;
+        return one;
+    }
+    template <class V>
+    void finish_probe(V const& g) const {
+        auto const halve = [&](index_t k) {
+            for (index_t r = 0; r < g.cols; ++r) g(k, r) = {g(k, r).real() / 2, g(k, r).imag() / 2};
+        };
+        halve(0);
+        if (points % 2 == 0 && points / 2 < cols) halve(points / 2);
+    }
+    double peak() const {
+        return 2 * (scale < T(0) ? -static_cast<double>(scale) : static_cast<double>(scale));
     }
     static status shares(placed_view const& v, placed_view const& c, index_t count, bool left) {
         return shares_lines(v, c, count, left);
