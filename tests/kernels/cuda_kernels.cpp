@@ -14,6 +14,7 @@
 #include <stratagemm/algorithm/split/warpgroups.hpp>
 #include <stratagemm/backend/cuda.hpp>
 #include <stratagemm/structure/bsr.hpp>
+#include <stratagemm/structure/dft.hpp>
 #include <stratagemm/structure/events.hpp>
 #include <stratagemm/structure/hadamard.hpp>
 #include <stratagemm/structure/sampled.hpp>
@@ -354,6 +355,40 @@ void add_sketch(std::vector<kernel>& to) {
     for (char const* const which : {"count_signs", "list_signs"})
         to.push_back({name + '-' + which, sg::cuda_source_of(sg::sign_kernel<T>(which)), true});
 }
+// Transforms of one launch: rows that lie one after another, by 16 bytes where that is possible, columns that lie side by
+// side, and from columns to rows; chirps; and the second launch of a long transform.
+template <class C>
+void add_dft(std::vector<kernel>& to, int capability) {
+    using R = sg::real_t<C>;
+    using sg::index_t;
+    sg::cuda_epilogue<C> const none{sg::identity{}};
+    auto const add = [&](std::string const& which, sg::text_numbers const& numbers) {
+        auto made = sg::dft_kernel<C, C>(numbers);
+        made.definitions = none.definitions();
+        to.push_back(
+            {std::string("dft-") + sg::type_letter<C>() + '-' + which, sg::cuda_source_of(made), true});
+    };
+    index_t const along = sg::dft_in_unit | sg::dft_out_unit, across = sg::dft_in_across | sg::dft_out_across;
+    auto const ends = sg::dft_ends | sg::dft_in_moved | sg::dft_out_moved;
+    for (index_t const n : {16, 64, 256, 960, 1024, 3125, 4096}) {
+        if (capability != 90 && n != 64 && n != 4096) continue;
+        sg::dft_work<R> const by(static_cast<int>(n), along);
+        index_t const pairs = (by.can_pair(0) ? sg::dft_in_pairs : 0) |
+                              (by.can_pair(by.radices.count - 1) ? sg::dft_out_pairs : 0);
+        std::string const name = std::to_string(n);
+        add(name, {{n, along | pairs, n, n, 0}});
+        if (n == 64 || n == 960) add(name + "-ends", {{n, along | ends, n, n, 0}});
+        add(name + "-across", {{n, across, n, n, 0}});
+        if (n == 64 || n == 4096) add(name + "-turned", {{n, sg::dft_in_across | sg::dft_out_unit, n, n, 0}});
+    }
+    auto const chirp = sg::dft_in_chirp | sg::dft_out_chirp;
+    if (capability == 90) add("67-chirp", {{135, along | chirp, 135, 135, 67}});
+    if (capability == 90) add("1009-chirp", {{2025, along | chirp, 2025, 2025, 1009}});
+    index_t const million = 1 << 20;
+    add("1m-first", {{1024, sg::dft_in_across | sg::dft_in_unit | sg::dft_out_inside | sg::dft_out_unit, 1024,
+                      million, 0}});
+    add("1m-last", {{1024, across | sg::dft_in_inside | along, million, million, 0}});
+}
 
 std::vector<kernel> kernels_for(int capability) {
     std::vector<kernel> all;
@@ -472,6 +507,8 @@ std::vector<kernel> kernels_for(int capability) {
         add_hadamard<float>(all, 6), add_hadamard<float>(all, 13), add_hadamard<float>(all, 20);
         add_hadamard<double>(all, 12), add_hadamard<complex128>(all, 11);
     }
+    add_dft<complex64>(all, capability);
+    add_dft<complex128>(all, capability);
     form = {};
     form.table = form.table_states = 60; // products with epilogues of their own values
     sg::cuda_tile const shared = sg::cuda_group_entries[0].tile;

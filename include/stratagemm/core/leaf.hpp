@@ -80,6 +80,12 @@ private:
     char const* text_;
 };
 
+// Numbers from which a text is written.
+struct text_numbers {
+    index_t at[5]{};
+    friend constexpr auto operator<=>(text_numbers const&, text_numbers const&) = default;
+};
+
 // A kernel in the dialect that device backends share (device/dialect.hpp), compiled when it is first
 // launched.
 struct device_kernel {
@@ -91,6 +97,9 @@ struct device_kernel {
     bool exact = false;               // a b + c is not to be contracted
     std::string (*types)() = nullptr; // more definitions, called when the kernel is compiled
     std::size_t shared_bytes = 0;     // whose size the launch sets; only for a warpgroup_leaf
+    // More text, behind `text`, written when the kernel is compiled: steps and tables that depend on numbers.
+    std::string (*write)(text_numbers const&) = nullptr;
+    text_numbers numbers{};
 };
 struct device_limits {
     index_t groups = 0; // of one launch, in the first dimension

@@ -31,6 +31,8 @@
 //                                    w
 //   LOAD_VECTOR(T, n, p, i)          p[i], ..., p[i + n - 1] as one; p + i is aligned to n elements
 //   STORE_VECTOR(T, n, p, i, v)
+//   TABLE(T, n, x) = {...};          outside of functions: n pairs of T that do not change, each written as
+//                                    PAIR(T, a, b); x[i] is a VECTOR(T, 2). For kernels with a `write`
 //   SHUFFLES                         1 if there is SHUFFLE(x, lane), else 0. It gives x of that LANE of the
 //                                    same WARP; all 32 lanes have to call it
 //   WARP_BARRIER()                   there, too: waits for the lanes of the WARP, and shows them what they

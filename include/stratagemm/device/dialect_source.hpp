@@ -9,14 +9,16 @@ STRATAGEMM_BEGIN
 // The key of a compiled kernel. Every launch makes one, so it holds addresses instead of long texts.
 struct dialect_key {
     static_text text;
-    std::uintptr_t types; // the address of a function
+    std::uintptr_t types, write; // the addresses of functions
     int items;
     bool uses_double, exact;
+    text_numbers numbers;
     std::string name, definitions; // copies, because these may change
 
     explicit dialect_key(device_kernel const& k)
-        : text(k.text), types(reinterpret_cast<std::uintptr_t>(k.types)), items(k.items),
-          uses_double(k.uses_double), exact(k.exact), name(k.name), definitions(k.definitions) {}
+        : text(k.text), types(reinterpret_cast<std::uintptr_t>(k.types)),
+          write(reinterpret_cast<std::uintptr_t>(k.write)), items(k.items), uses_double(k.uses_double),
+          exact(k.exact), numbers(k.numbers), name(k.name), definitions(k.definitions) {}
     friend auto operator<=>(dialect_key const&, dialect_key const&) = default;
 };
 
@@ -29,7 +31,7 @@ inline std::string dialect_head(device_kernel const& k) {
 // `language` defines the words and the element types; `numbers` depends on the kernel's definitions.
 inline std::string dialect_source(device_kernel const& k, std::string const& language, char const* numbers) {
     return dialect_head(k) + language + (k.types ? k.types() : std::string()) + k.definitions + numbers +
-           dialect_text + k.text.get();
+           dialect_text + k.text.get() + (k.write ? k.write(k.numbers) : std::string());
 }
 
 STRATAGEMM_END

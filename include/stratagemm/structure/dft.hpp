@@ -11,13 +11,15 @@
 // x is complex, or real; y is complex of the same precision. Both may have any strides, and x may be a batch of
 // matrices, with y. alpha, beta, E and an epilogue serve as in other products; with a real x, alpha and beta are real.
 // Any length from 1 to 2^31 - 1 is accepted. Lengths with prime factors 2, 3, 5 and 7 alone are the fastest. The result
-// depends on x, the length and the instruction set alone: not on threads, and not on what is transformed beside x.
+// depends on x, the length and the instruction set or the device alone: not on threads, and not on what is transformed
+// beside x.
 //
 // The error is bounded by the norm of x (product.hpp): an element of y that is small beside the largest has fewer
-// digits. Transforms run on the host; other memory is refused at compile time.
+// digits. Transforms run on the host and on devices (OpenCL, CUDA). A device compiles a kernel for each length and layout.
 #pragma once
 
 #include "../gemm.hpp"
+#include "dft/device_product.hpp"
 #include "dft/product.hpp"
 
 STRATAGEMM_BEGIN
@@ -89,7 +91,8 @@ struct dft_form {
     using value_type = computed<T>;
     static constexpr bool is_transform = true, is_computed = true, has_facts = true;
     template <class P>
-    requires P::is_backend using over = dft_product<P>;
+    requires P::is_backend using over =
+        std::conditional_t<device_leaf<leaf_of<P>, typename P::space>, dft_device_product<P>, dft_product<P>>;
 
     index_t points = 0; // 0: as many as it has columns
     bool is_shifted = false;

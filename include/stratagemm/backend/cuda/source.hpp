@@ -34,8 +34,10 @@ cuda_source cuda_source_of(char const* kernel, char const* body, Epilogue const&
 }
 
 inline cuda_source cuda_source_of(device_kernel const& k) {
-    cuda_source source{
-        k.name, dialect_source(k, std::string(cuda_elements_text) + cuda_dialect_text, cuda_numbers_text)};
+    cuda_source source{k.name, dialect_source(k,
+                                              std::string(cuda_elements_text) + cuda_dialect_text +
+                                                  (k.write ? cuda_tables_text : ""),
+                                              cuda_numbers_text)};
     source.shared_bytes = k.shared_bytes;
     source.exact = k.exact;
     return source;

@@ -26,7 +26,10 @@ opencl_source opencl_source_of(char const* kernel, char const* body, Epilogue co
 
 inline opencl_source opencl_source_of(device_kernel const& k) {
     return {k.name,
-            dialect_source(k, std::string(opencl_dialect_text) + opencl_elements_text, opencl_numbers_text),
+            dialect_source(k,
+                           std::string(opencl_dialect_text) + opencl_elements_text +
+                               (k.write ? opencl_tables_text : ""),
+                           opencl_numbers_text),
             k.uses_double};
 }
 

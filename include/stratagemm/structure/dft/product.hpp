@@ -55,6 +55,31 @@ dft_errors errors_of(dft_division<R> const& d) {
     return one;
 }
 
+// The transform of a product, from its shape: the operand on the left or on the right, its length, and how many columns or
+// rows it transforms.
+template <class S>
+inline constexpr bool transform_is_left = requires {
+    requires S::a_form::is_transform;
+};
+template <class S>
+auto const& facts_of_transform(S const& s) {
+    if constexpr (transform_is_left<S>)
+        return s.a_facts;
+    else
+        return s.b_facts;
+}
+template <class S>
+inline constexpr bool transforms_to_real = !complex_like<typename S::c_type>;
+template <class S>
+index_t points_of(S const& s) {
+    index_t const points = facts_of_transform(s).points, results = transform_is_left<S> ? s.m : s.n;
+    return points > 0 ? points : transforms_to_real<S> ? results : s.k;
+}
+template <class S>
+index_t transforms_of(S const& s) {
+    return (transform_is_left<S> ? s.n : s.m) * s.count;
+}
+
 // Products with a transform. P: a backend. One on the right runs as the transposed product.
 template <policy P>
 class dft_product : public product_over<P> {
@@ -118,7 +143,7 @@ public:
     bound error_bound(S const& s) const {
         using R = real_t<typename S::c_type>;
         double const u = unit_roundoff<R>(), adds = s.adds ? 4 : 0,
-                     k = (s.k < 1 ? 1 : static_cast<double>(s.k)) * (to_real<S> ? 2 : 1);
+                     k = (s.k < 1 ? 1 : static_cast<double>(s.k)) * (transforms_to_real<S> ? 2 : 1);
         constexpr double factors = 4.5; // alpha and the operand's own
         if constexpr (by_definition || !on_host) {
             double const typical = 6 / __builtin_sqrt(k) + adds;
@@ -150,7 +175,8 @@ public:
     template <class S>
     std::string describe(S const& s) const {
         using R = real_t<typename S::c_type>;
-        std::string text = (to_real<S> ? "irdft of " : "dft of ") + std::to_string(points_of(s)) + " points";
+        std::string text =
+            (transforms_to_real<S> ? "irdft of " : "dft of ") + std::to_string(points_of(s)) + " points";
         if constexpr (by_definition || !on_host) {
             return text + " by its definition, in double";
         } else {
@@ -228,42 +254,21 @@ private:
                        "dft: the plan is one of another transform; give its shape the facts() of "
                        "the operand");
     }
-    template <class S>
-    static constexpr bool on_left = requires {
-        requires S::a_form::is_transform;
-    };
-    template <class S>
-    static auto const& facts_of_transform(S const& s) {
-        if constexpr (on_left<S>)
-            return s.a_facts;
-        else
-            return s.b_facts;
-    }
-    template <class S>
-    static constexpr bool to_real = !complex_like<typename S::c_type>;
-    template <class S>
-    static index_t points_of(S const& s) {
-        index_t const points = facts_of_transform(s).points, results = on_left<S> ? s.m : s.n;
-        return points > 0 ? points : to_real<S> ? results : s.k;
-    }
     // Whether a product may be one of halves: no more frequencies of real numbers than tell, or back.
     template <class S>
     static constexpr bool may_halve =
-        to_real<S> || !complex_like<std::conditional_t<on_left<S>, typename S::b_type, typename S::a_type>>;
+        transforms_to_real<S> ||
+        !complex_like<std::conditional_t<transform_is_left<S>, typename S::b_type, typename S::a_type>>;
     template <class S>
     static auto division_of(S const& s) {
         using R = real_t<typename S::c_type>;
         index_t const points = points_of(s);
         if constexpr (may_halve<S>) {
-            index_t const frequencies = to_real<S> ? s.k : on_left<S> ? s.m : s.n;
+            index_t const frequencies = transforms_to_real<S> ? s.k : transform_is_left<S> ? s.m : s.n;
             if (frequencies <= points / 2 + 1 && !facts_of_transform(s).is_shifted)
                 return division_of_reals<R>(points);
         }
         return dft_division<R>(points);
-    }
-    template <class S>
-    static index_t transforms_of(S const& s) {
-        return (on_left<S> ? s.n : s.m) * s.count;
     }
     // The multiply-adds of one transform.
     template <class R>

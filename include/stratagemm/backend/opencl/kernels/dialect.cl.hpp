@@ -40,4 +40,10 @@ typedef long index;
 #define SHUFFLES 0
 )cl";
 
+// What kernels with tables have besides.
+inline constexpr char opencl_tables_text[] = R"cl(
+#define TABLE(T, n, x) constant VECTOR(T, 2) x[n]
+#define PAIR(T, a, b) (VECTOR(T, 2))(a, b)
+)cl";
+
 STRATAGEMM_END

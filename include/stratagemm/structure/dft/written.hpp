@@ -1,0 +1,594 @@
+// The text of the kernels of transforms on devices, in the dialect. It is written for a length when a kernel is
+// compiled, with unrolled steps and with tables of roots of unity: computed in double, rounded once, as constants of the
+// text. The tables need no memory of their own, no call that fills them, and no lock; they stay as long as the compiled
+// kernel does, and a graph may capture any call after the first. Roots between the launches of a long transform are
+// products of two or three factors from short tables.
+//
+// A work-item keeps some points of a transform in registers. Between steps (Stockham's algorithm) work-items exchange
+// numbers by shared memory. Each operation rounds as it is written (device_kernel::exact), so that the result of a
+// transform does not depend on the layout.
+#pragma once
+
+#include "../../device/dialect.hpp"
+#include "work.hpp"
+
+STRATAGEMM_BEGIN
+
+inline constexpr char dft_device_text[] = R"(
+typedef struct { index set, batch, col, j; int has; } dft_place;
+
+FUNCTION index dft_quotient(index x, index y) {
+    if ((x | y) >> 31 == 0) return (index)((uint)x / (uint)y);
+    return x / y;
+}
+/* Where unit `unit` of a launch lies. The units of a long transform are parts of it; `sets` transforms are done. */
+FUNCTION dft_place dft_locate(index unit, index units, index sets, index span, int columns_first, index first,
+                              index cols) {
+    dft_place there;
+    index q = unit;
+    there.j = 0;
+    if (span > 1) {
+        index const by = columns_first ? sets : span, up = dft_quotient(unit, by), low = unit - up * by;
+        q = columns_first ? low : up;
+        there.j = columns_first ? up : low;
+    }
+    there.set = q;
+    q += first;
+    there.batch = q < cols ? 0 : dft_quotient(q, cols);
+    there.col = q - there.batch * cols;
+    there.has = unit < units;
+    return there;
+}
+/* (x, y) times c + i s */
+#define TURN(x, y, c, s)                          \
+    do {                                          \
+        REAL const turned_x = fma(x, c, -((y) * (s))); \
+        y = fma(x, s, (y) * (c));                 \
+        x = turned_x;                             \
+    } while (0)
+#define SWIZZLED(p) ((p) ^ (((p) >> 5 ^ ((p) >> 3 & ~3)) & 31))
+)";
+
+// Transforms of 2, 3, 4, 5 and 7 numbers that lie s apart, in place.
+inline constexpr char dft_primitives_text[] = R"(
+FUNCTION void dft_2(REAL *x, REAL *y, int s) {
+    REAL const a = x[s], b = y[s];
+    x[s] = x[0] - a, y[s] = y[0] - b;
+    x[0] = x[0] + a, y[0] = y[0] + b;
+}
+FUNCTION void dft_4(REAL *x, REAL *y, int s) {
+    REAL const px = x[0] + x[2 * s], py = y[0] + y[2 * s], mx = x[0] - x[2 * s], my = y[0] - y[2 * s];
+    REAL const qx = x[s] + x[3 * s], qy = y[s] + y[3 * s], nx = x[s] - x[3 * s], ny = y[s] - y[3 * s];
+    x[0] = px + qx, y[0] = py + qy;
+    x[s] = mx + ny, y[s] = my - nx;
+    x[2 * s] = px - qx, y[2 * s] = py - qy;
+    x[3 * s] = mx - ny, y[3 * s] = my + nx;
+}
+/* Elements k and r - k of a transform of r numbers: (mx, my) -+ i (nx, ny). */
+#define DFT_BOTH(k, r, mx, my, nx, ny)                            \
+    do {                                                          \
+        REAL const both_x = mx, both_y = my, apart_x = nx, apart_y = ny; \
+        x[(k) * s] = both_x + apart_y, y[(k) * s] = both_y - apart_x; \
+        x[((r) - (k)) * s] = both_x - apart_y, y[((r) - (k)) * s] = both_y + apart_x; \
+    } while (0)
+FUNCTION void dft_3(REAL *x, REAL *y, int s) {
+    REAL const ax = x[s] + x[2 * s], ay = y[s] + y[2 * s], bx = x[s] - x[2 * s], by = y[s] - y[2 * s];
+    REAL const x0 = x[0], y0 = y[0];
+    x[0] = x0 + ax, y[0] = y0 + ay;
+    DFT_BOTH(1, 3, fma(C3_1, ax, x0), fma(C3_1, ay, y0), S3_1 * bx, S3_1 * by);
+}
+FUNCTION void dft_5(REAL *x, REAL *y, int s) {
+    REAL const ax = x[s] + x[4 * s], ay = y[s] + y[4 * s], bx = x[s] - x[4 * s], by = y[s] - y[4 * s];
+    REAL const cx = x[2 * s] + x[3 * s], cy = y[2 * s] + y[3 * s];
+    REAL const dx = x[2 * s] - x[3 * s], dy = y[2 * s] - y[3 * s];
+    REAL const x0 = x[0], y0 = y[0];
+    x[0] = x0 + (ax + cx), y[0] = y0 + (ay + cy);
+    DFT_BOTH(1, 5, fma(C5_1, ax, fma(C5_2, cx, x0)), fma(C5_1, ay, fma(C5_2, cy, y0)),
+             fma(S5_1, bx, S5_2 * dx), fma(S5_1, by, S5_2 * dy));
+    DFT_BOTH(2, 5, fma(C5_2, ax, fma(C5_1, cx, x0)), fma(C5_2, ay, fma(C5_1, cy, y0)),
+             fma(S5_2, bx, -(S5_1 * dx)), fma(S5_2, by, -(S5_1 * dy)));
+}
+#define DFT_SUM(p, q, r, u, v, w, from) fma(p, u, fma(q, v, fma(r, w, from)))
+#define DFT_PRODUCTS(p, q, r, u, v, w) fma(p, u, fma(q, v, (r) * (w)))
+FUNCTION void dft_7(REAL *x, REAL *y, int s) {
+    REAL const ax = x[s] + x[6 * s], ay = y[s] + y[6 * s], bx = x[s] - x[6 * s], by = y[s] - y[6 * s];
+    REAL const cx = x[2 * s] + x[5 * s], cy = y[2 * s] + y[5 * s];
+    REAL const dx = x[2 * s] - x[5 * s], dy = y[2 * s] - y[5 * s];
+    REAL const ex = x[3 * s] + x[4 * s], ey = y[3 * s] + y[4 * s];
+    REAL const fx = x[3 * s] - x[4 * s], fy = y[3 * s] - y[4 * s];
+    REAL const x0 = x[0], y0 = y[0];
+    x[0] = x0 + (ax + cx + ex), y[0] = y0 + (ay + cy + ey);
+    DFT_BOTH(1, 7, DFT_SUM(C7_1, C7_2, C7_3, ax, cx, ex, x0), DFT_SUM(C7_1, C7_2, C7_3, ay, cy, ey, y0),
+             DFT_PRODUCTS(S7_1, S7_2, S7_3, bx, dx, fx), DFT_PRODUCTS(S7_1, S7_2, S7_3, by, dy, fy));
+    DFT_BOTH(2, 7, DFT_SUM(C7_2, C7_3, C7_1, ax, cx, ex, x0), DFT_SUM(C7_2, C7_3, C7_1, ay, cy, ey, y0),
+             DFT_PRODUCTS(S7_2, -S7_3, -S7_1, bx, dx, fx), DFT_PRODUCTS(S7_2, -S7_3, -S7_1, by, dy, fy));
+    DFT_BOTH(3, 7, DFT_SUM(C7_3, C7_1, C7_2, ax, cx, ex, x0), DFT_SUM(C7_3, C7_1, C7_2, ay, cy, ey, y0),
+             DFT_PRODUCTS(S7_3, -S7_1, S7_2, bx, dx, fx), DFT_PRODUCTS(S7_3, -S7_1, S7_2, by, dy, fy));
+}
+)";
+
+// What ends and begins a launch: elements of X, C and workspace by numbers of a transform.
+inline constexpr char dft_memory_text[] = R"(
+/* Element `number` of a transform, as its definition counts, is in row ROW_OF(number, shift). */
+#define ROW_OF(number, shift) ((number) + (shift) < ALL_POINTS ? (number) + (shift) : (number) + (shift) - ALL_POINTS)
+/* In registers: (to_x, to_y) = element i of the unit at `there`. */
+#define READ_POINT(to_x, to_y, there, i)                                              \
+    do {                                                                              \
+        index const number = (there).j + (index)(i) * SPAN;                           \
+        index const row = IN_MOVED ? ROW_OF(number, x_shift) : number;                \
+        to_x = 0, to_y = 0;                                                           \
+        if ((there).has && (!IN_CHIRP || number < CHIRP) && (!IN_MOVED || row < x_rows)) { \
+            index const at = IN_BASE(there) + row * (IN_UNIT ? 1 : x_point);          \
+            READ_X(to_x, to_y, at);                                                   \
+        }                                                                             \
+    } while (0)
+#if IN_INSIDE
+#define IN_BASE(there) ((there).set * x_side)
+#else
+#define IN_BASE(there) ((there).batch * x_batch + (there).col * x_side)
+#endif
+#if IN_REAL
+#define READ_X(to_x, to_y, at) to_x = LOAD(REAL, x, at)
+#else
+#define READ_X(to_x, to_y, at)                      \
+    do {                                            \
+        scalar const read = LOAD(OUT, x, at);       \
+        to_x = read.x, to_y = x_conjugated ? -read.y : read.y; \
+    } while (0)
+#endif
+/* Elements i and i + 1. */
+#define READ_PAIR(to_x, to_y, next_x, next_y, there, i)                               \
+    do {                                                                              \
+        index const row = IN_MOVED ? ROW_OF((index)(i), x_shift) : (index)(i);        \
+        to_x = 0, to_y = 0, next_x = 0, next_y = 0;                                   \
+        if ((there).has && (!IN_MOVED || row < x_rows)) {                             \
+            index const at = (there).batch * x_batch + (there).col * x_side + row;    \
+            VECTOR(REAL, 4) const read = LOAD_VECTOR(REAL, 4, (GLOBAL REAL const *)(x + at), 0); \
+            to_x = read.x, to_y = x_conjugated ? -read.y : read.y;                    \
+            next_x = read.z, next_y = x_conjugated ? -read.w : read.w;                \
+        }                                                                             \
+    } while (0)
+/* Result i of a unit is this element of a transform. */
+#define NUMBER_OF(there, i) ((there).j / LEAD * LEAD * POINTS + (there).j % LEAD + (index)(i) * LEAD)
+/* A real factor leaves an infinite part alone. */
+#define TIMES_FACTOR(to_x, to_y, from_x, from_y)                                      \
+    do {                                                                              \
+        REAL const given_x = from_x, given_y = c_conjugated ? -(from_y) : (from_y);   \
+        to_x = factor.x * given_x, to_y = factor.x * given_y;                         \
+        if (factor.y != 0) {                                                          \
+            to_x = fma(factor.x, given_x, -(factor.y * given_y));                     \
+            to_y = fma(factor.x, given_y, factor.y * given_x);                        \
+        }                                                                             \
+    } while (0)
+#if OUT_INSIDE
+#define WRITE_POINT(from_x, from_y, there, i)                                         \
+    do {                                                                              \
+        index const number = NUMBER_OF(there, i);                                     \
+        if ((there).has) {                                                            \
+            scalar result;                                                            \
+            result.x = from_x, result.y = from_y;                                     \
+            STORE(OUT, c, (there).set * c_side + number * c_point, result);           \
+        }                                                                             \
+    } while (0)
+#else
+#define WRITE_POINT(from_x, from_y, there, i)                                         \
+    do {                                                                              \
+        index const number = NUMBER_OF(there, i);                                     \
+        index const row = OUT_MOVED ? ROW_OF(number, c_shift) : number;               \
+        if ((there).has && (!OUT_CHIRP || number < CHIRP) && (!OUT_MOVED || row < c_rows)) { \
+            scalar result;                                                            \
+            TIMES_FACTOR(result.x, result.y, from_x, from_y);                         \
+            END(result, there, row)                                                   \
+            STORE(OUT, c, (there).batch * c_batch + (there).col * c_side + row * (OUT_UNIT ? 1 : c_point), result); \
+        }                                                                             \
+    } while (0)
+#endif
+#define WRITE_PAIR(from_x, from_y, next_x, next_y, there, i)                          \
+    do {                                                                              \
+        index const row = OUT_MOVED ? ROW_OF((index)(i), c_shift) : (index)(i);       \
+        if ((there).has && (!OUT_MOVED || row < c_rows)) {                            \
+            VECTOR(REAL, 4) both;                                                     \
+            TIMES_FACTOR(both.x, both.y, from_x, from_y);                             \
+            TIMES_FACTOR(both.z, both.w, next_x, next_y);                             \
+            STORE_VECTOR(REAL, 4, (GLOBAL REAL *)(c + ((there).batch * c_batch + (there).col * c_side + row)), 0, both); \
+        }                                                                             \
+    } while (0)
+#if ENDS
+#define END(result, there, row)                                                       \
+    if (adds) {                                                                       \
+        scalar added = LOAD(OUT, e, (there).batch * e_batch + (there).col * e_side + (row) * e_point); \
+        if (e_conjugated) added.y = -added.y;                                         \
+        result.x = fma(beta.x, added.x, fma(-beta.y, added.y, result.x));             \
+        result.y = fma(beta.x, added.y, fma(beta.y, added.x, result.y));              \
+    }                                                                                 \
+    result = epilogue(result, row0 + (turned ? (there).col : (row)), col0 + (turned ? (row) : (there).col) EPILOGUE_NAMES);
+#else
+#define END(result, there, row)
+#endif
+#define DFT_PARAMETERS                                                                                 \
+    BUFFER(IN const, x), index x_point, index x_side, index x_batch, index x_rows, index x_shift,      \
+        int x_conjugated, BUFFER(OUT const, e), index e_point, index e_side, index e_batch,            \
+        int e_conjugated, scalar beta, int adds, BUFFER(OUT, c), index c_point, index c_side,          \
+        index c_batch, index c_rows, index c_shift, int c_conjugated, scalar factor, index units,      \
+        index sets, index first, index cols, index row0, index col0, int turned,                       \
+        BUFFER(OUT const, spectrum) EPILOGUE_STATE
+)";
+
+// Writes the text for a length.
+template <class R>
+class dft_writer {
+public:
+    // numbers: points of the launch; flags; the order of the roots between launches; points of the whole transform;
+    // length of the chirp.
+    explicit dft_writer(text_numbers const& numbers)
+        : points_(static_cast<int>(numbers.at[0])), flags_(numbers.at[1]), order_(numbers.at[2]),
+          all_(numbers.at[3]), chirp_(numbers.at[4]), work_(points_, flags_) {}
+
+    std::string write() {
+        constants();
+        text_ += dft_primitives_text;
+        for (int i = 0; i < work_.radices.count; ++i) {
+            bool known = false;
+            for (int j = 0; j < i; ++j) known |= work_.radices.radix[j] == work_.radices.radix[i];
+            if (!known) butterfly(dft_radix::of(work_.radices.radix[i]));
+        }
+        tables();
+        text_ += dft_memory_text;
+        kernel();
+        return std::move(text_);
+    }
+
+private:
+    // Which work-item has which number in which register.
+    struct layout {
+        enum kind { reads, writes, flat } of;
+        int step = 0;        // of reads and writes
+        bool across = false; // of flat: elements of neighbouring transforms are neighbours
+        bool paired = false; // of reads and writes: butterflies 2j and 2j + 1 are of one work-item
+    };
+
+    static std::string number(double x) {
+        char text[48];
+        __builtin_snprintf(text, sizeof(text), "%a%s", static_cast<double>(static_cast<R>(x)),
+                           sizeof(R) == 4 ? "f" : "");
+        return text;
+    }
+    static std::string of(index_t x) { return std::to_string(x); }
+    bool has(index_t flag) const { return (flags_ & flag) != 0; }
+    void define(char const* name, index_t value) {
+        text_ += std::string("#define ") + name + ' ' + std::to_string(value) + '\n';
+    }
+    void constants() {
+        for (int const r : {3, 5, 7})
+            for (int k = 1; k <= r / 2; ++k) {
+                auto const w = root_of_unity(k, r);
+                std::string const name = of(r) + '_' + of(k) + ' ';
+                text_ += "#define C" + name + number(w.re) + "\n#define S" + name + number(-w.im) + '\n';
+            }
+        define("POINTS", points_), define("CHIRP", chirp_);
+        text_ += "#define ALL_POINTS ((index)" + of(chirp_ > 0 ? chirp_ : all_) + ")\n#define SPAN ((index)" +
+                 of(all_ / points_) + ")\n#define LEAD ((index)" + of(order_ / points_) + ")\n";
+        define("IN_MOVED", has(dft_in_moved)), define("OUT_MOVED", has(dft_out_moved));
+        define("IN_UNIT", has(dft_in_unit)), define("OUT_UNIT", has(dft_out_unit));
+        define("IN_REAL", has(dft_real)), define("ENDS", has(dft_ends));
+        define("IN_INSIDE", has(dft_in_inside)), define("OUT_INSIDE", has(dft_out_inside));
+        define("IN_CHIRP", has(dft_in_chirp)), define("OUT_CHIRP", has(dft_out_chirp));
+        text_ += "#define STEP_BARRIER() " + std::string(work_.in_warp() ? "WARP_OR_GROUP()" : "BARRIER()") +
+                 "\n#if SHUFFLES\n#define WARP_OR_GROUP() WARP_BARRIER()\n#else\n"
+                 "#define WARP_OR_GROUP() BARRIER()\n#endif\n";
+    }
+    // x[at] times exp(-2 pi i k / n)
+    void turn(int at, int k, int n) {
+        std::string const x = "x[" + of(at) + "]", y = "y[" + of(at) + "]";
+        if (k % n == 0) return;
+        auto const w = root_of_unity(k % n, n);
+        if (8 * k % n != 0) {
+            text_ += "    TURN(" + x + ", " + y + ", " + number(w.re) + ", " + number(w.im) + ");\n";
+            return;
+        }
+        int const eighth = 8 * (k % n) / n;
+        std::string const h = number(0.70710678118654752440);
+        text_ += "    { REAL const u = " + x + ", v = " + y + "; ";
+        switch (eighth) {
+        case 1: text_ += x + " = " + h + " * (u + v); " + y + " = " + h + " * (v - u); }\n"; break;
+        case 2: text_ += x + " = v; " + y + " = -u; }\n"; break;
+        case 3: text_ += x + " = " + h + " * (v - u); " + y + " = -(" + h + " * (u + v)); }\n"; break;
+        case 4: text_ += x + " = -u; " + y + " = -v; }\n"; break;
+        case 5: text_ += x + " = -(" + h + " * (u + v)); " + y + " = " + h + " * (u - v); }\n"; break;
+        case 6: text_ += x + " = -v; " + y + " = u; }\n"; break;
+        default: text_ += x + " = " + h + " * (u - v); " + y + " = " + h + " * (u + v); }\n"; break;
+        }
+    }
+    // Result k of a butterfly is at (k % first) * second + k / first.
+    void butterfly(dft_radix const& r) {
+        auto const call = [&](int radix, int at, int step) {
+            if (radix > 1)
+                text_ +=
+                    "    dft_" + of(radix) + "(x + " + of(at) + ", y + " + of(at) + ", " + of(step) + ");\n";
+        };
+        text_ += "FUNCTION void butterfly_" + of(r.radix) + "(REAL *x, REAL *y) {\n";
+        for (int j = 0; j < r.second; ++j) call(r.first, j, r.second);
+        for (int k = 1; k < r.first; ++k)
+            for (int j = 1; j < r.second; ++j) turn(k * r.second + j, j * k, r.radix);
+        for (int k = 0; k < r.first; ++k) call(r.second, k * r.second, 1);
+        text_ += "}\n";
+    }
+
+    // ---- tables -------------------------------------------------------------------------------------------
+    template <class Entry>
+    void table(std::string const& name, index_t count, Entry&& entry) {
+        text_ += "TABLE(REAL, " + of(larger_of(count, 1)) + ", " + name + ") = {";
+        for (index_t i = 0; i < count; ++i) {
+            dft_root const w = entry(i);
+            text_ += (i % 4 == 0 ? "\n" : " ") + ("PAIR(REAL, " + number(w.re)) + ", " + number(w.im) + "),";
+        }
+        if (count == 0) text_ += "PAIR(REAL, 0, 0)";
+        text_ += "};\n";
+    }
+    void tables() {
+        // For each step behind the first: exp(-2 pi i q k / (lead radix)) for 0 < q < radix, 0 <= k < lead.
+        int lead = work_.radices.radix[0];
+        for (int i = 1; i < work_.radices.count; ++i) {
+            int const r = work_.radices.radix[i], l = lead;
+            table("roots_" + of(i), index_t{r - 1} * l,
+                  [&](index_t at) { return root_of_unity((at / l + 1) * (at % l), index_t{l} * r); });
+            lead *= r;
+        }
+        if (order_ > points_) roots_of_order("between", order_);
+        if (chirp_ > 0) chirp_table();
+        if (is_convolution()) spectrum_table();
+    }
+    static int bits_of(index_t n) {
+        int bits = 0;
+        while ((index_t{1} << bits) < n) ++bits;
+        return bits;
+    }
+    // (to_x, to_y) *= exp(-2 pi i e / order): products of a root from a table of few, in two parts, and one or two near 1,
+    // of which the tables have the distance from 1.
+    void roots_of_order(std::string const& name, index_t order) {
+        int const bits = bits_of(order), levels = bits > 22 ? 3 : 2, s = (bits + levels - 1) / levels;
+        index_t const size = index_t{1} << s;
+        auto const exact = [&](index_t at) {
+            return root_of_unity(at * (index_t{1} << (levels - 1) * s), order);
+        };
+        index_t const count = divide_up(order, index_t{1} << (levels - 1) * s);
+        table(name + "_high", count, exact);
+        table(name + "_rest", count, [&](index_t at) {
+            dft_root const w = exact(at);
+            return dft_root{w.re - static_cast<double>(static_cast<R>(w.re)),
+                            w.im - static_cast<double>(static_cast<R>(w.im))};
+        });
+        for (int level = 0; level < levels - 1; ++level)
+            table(name + '_' + of(level), size, [&](index_t at) {
+                index_t const e = at << level * s;
+                double const half = root_of_unity(e % order, 2 * order).im; // of half the angle
+                return dft_root{-2 * half * half, root_of_unity(e % order, order).im};
+            });
+        std::string const mask = of(size - 1) + "u";
+        text_ += "FUNCTION VECTOR(REAL, 2) " + name + "(uint e) {\n    VECTOR(REAL, 2) const high = " + name +
+                 "_high[e >> " + of((levels - 1) * s) + "], rest = " + name + "_rest[e >> " +
+                 of((levels - 1) * s) + "];\n    VECTOR(REAL, 2) d = " + name + "_0[e & " + mask + "];\n";
+        if (levels == 3)
+            text_ += "    VECTOR(REAL, 2) const f = " + name + "_1[e >> " + of(s) + " & " + mask +
+                     "];\n    REAL const dx = fma(d.x, f.x, -(d.y * f.y)) + (d.x + f.x), "
+                     "dy = fma(d.x, f.y, d.y * f.x) + (d.y + f.y);\n    d.x = dx, d.y = dy;\n";
+        text_ += "    VECTOR(REAL, 2) w;\n"
+                 "    w.x = high.x + fma(high.x, d.x, fma(-high.y, d.y, rest.x));\n"
+                 "    w.y = high.y + fma(high.x, d.y, fma(high.y, d.x, rest.y));\n    return w;\n}\n";
+    }
+    // exp(-pi i k^2 / n) for the elements of a transform of n points.
+    dft_root chirp_at(index_t k) const { return root_of_unity(k * k % (2 * chirp_), 2 * chirp_); }
+    void chirp_table() {
+        if (is_convolution()) return table("chirp", chirp_, [&](index_t k) { return chirp_at(k); });
+        roots_of_order("chirp_root", 2 * chirp_);
+    }
+    void spectrum_table() {
+        list<double> x;
+        bool const good = x.resize(static_cast<std::size_t>(2 * all_));
+        double const over = 1 / static_cast<double>(all_);
+        for (index_t k = 0; good && k < chirp_; ++k) {
+            dft_root const w = chirp_at(k);
+            for (index_t const at : {k, k == 0 ? k : all_ - k})
+                x[static_cast<std::size_t>(2 * at)] = w.re * over,
+                                               x[static_cast<std::size_t>(2 * at + 1)] = -w.im * over;
+        }
+        if (!good || !transform_one(x)) {
+            text_ += "#error there is no memory for the spectrum of a chirp\n";
+            return;
+        }
+        table("of_chirp", all_, [&](index_t k) {
+            return dft_root{x[static_cast<std::size_t>(2 * k)], x[static_cast<std::size_t>(2 * k + 1)]};
+        });
+    }
+    bool is_convolution() const { return has(dft_in_chirp) && has(dft_out_chirp); }
+
+    // ---- the kernel ---------------------------------------------------------------------------------------
+    int radix(int step) const { return work_.radices.radix[step]; }
+    int last() const { return work_.radices.count - 1; }
+    int lead(int step) const {
+        int l = 1;
+        for (int i = 0; i < step; ++i) l *= radix(i);
+        return l;
+    }
+    bool is_full() const { return work_.together * work_.threads == work_.items; }
+
+    // Loops over the numbers of a work-item: s is the register, i the point, `of` the transform in the group.
+    void each(layout const& by, std::string const& body) {
+        if (by.of == layout::flat) {
+            int const all = work_.flat_points();
+            text_ += "#pragma unroll\n    for (int s = 0; s < " + of(work_.flat_rounds()) + "; ++s) {\n" +
+                     "        int const at = s * ITEMS + ITEM;\n";
+            if (work_.flat_rounds() * work_.items != all) text_ += "        if (at < " + of(all) + ")";
+            text_ += by.across ? "        { int const of = at % " + of(work_.together) + ", i = at / " +
+                                     of(work_.together)
+                               : "        { int const of = at / POINTS, i = at % POINTS";
+            text_ += "; " + body + " }\n    }\n";
+            return;
+        }
+        int const r = radix(by.step), m = points_ / r, rounds = work_.rounds(by.step);
+        std::string const t = of(work_.threads);
+        text_ += "#pragma unroll\n    for (int u = 0; u < " + of(rounds) + "; ++u) {\n        int const j = ";
+        text_ += by.paired ? "(u / 2 * " + t + " + thread) * 2 + u % 2;\n" : "u * " + t + " + thread;\n";
+        std::string guard;
+        if (!is_full()) guard = "active";
+        if (rounds * work_.threads != m) guard += (guard.empty() ? "j < " : " && j < ") + of(m);
+        text_ += guard.empty() ? std::string() : "        if (" + guard + ")";
+        text_ += "        {\n#pragma unroll\n        for (int q = 0; q < " + of(r) +
+                 "; ++q) {\n            int const ";
+        if (by.of == layout::reads) {
+            text_ += "i = j + q * " + of(m) + ", s = u * " + of(r) + " + q; ";
+        } else {
+            dft_radix const how = dft_radix::of(r);
+            std::string const l = of(lead(by.step));
+            text_ += "i = j / " + l + " * " + of(lead(by.step) * r) + " + j % " + l + " + q * " + l +
+                     ", s = u * " + of(r) + " + q % " + of(how.first) + " * " + of(how.second) + " + q / " +
+                     of(how.first) + "; ";
+        }
+        text_ += body + " }\n        }\n    }\n";
+    }
+    std::string spot() const {
+        return std::string("room[SWIZZLED(") +
+               (work_.across ? "i * " + of(work_.together) + " + of" : "of * POINTS + i") + ")]";
+    }
+    std::string second_spot() const {
+        std::string s = spot();
+        return s.insert(5, of(room()) + " + ");
+    }
+    int room() const { return (work_.flat_points() + 31) / 32 * 32; }
+    // From one layout to another through shared memory.
+    void exchange(layout const& from, layout const& to) {
+        std::string const barrier = "    STEP_BARRIER();\n";
+        if (exchanged_++ > 0) text_ += barrier;
+        if (work_.both) {
+            each(from, spot() + " = re[s]; " + second_spot() + " = im[s];");
+            text_ += barrier;
+            each(to, "re[s] = " + spot() + "; im[s] = " + second_spot() + ";");
+            return;
+        }
+        each(from, spot() + " = re[s];");
+        text_ += barrier;
+        each(to, "re[s] = " + spot() + ";");
+        text_ += barrier;
+        each(from, spot() + " = im[s];");
+        text_ += barrier;
+        each(to, "im[s] = " + spot() + ";");
+    }
+    void compute(int step, bool paired) {
+        int const r = radix(step);
+        if (step > 0)
+            each({layout::reads, step, false, paired},
+                 "if (q > 0) { VECTOR(REAL, 2) const w = roots_" + of(step) + "[(q - 1) * " + of(lead(step)) +
+                     " + j % " + of(lead(step)) + "]; TURN(re[s], im[s], w.x, w.y); }");
+        text_ += "#pragma unroll\n    for (int u = 0; u < " + of(work_.rounds(step)) + "; ++u) butterfly_" +
+                 of(r) + "(re + u * " + of(r) + ", im + u * " + of(r) + ");\n";
+    }
+    // From the numbers of the first step to the results of the last.
+    void steps(bool first_paired, bool last_paired) {
+        for (int i = 0; i <= last(); ++i) {
+            if (i > 0)
+                exchange({layout::writes, i - 1, false, i == 1 && first_paired},
+                         {layout::reads, i, false, i == last() && last_paired});
+            compute(i, i == 0 ? first_paired : i == last() && last_paired);
+        }
+    }
+    void read(layout const& by) {
+        if (by.paired) { // elements of butterflies 2j and 2j + 1
+            int const r = radix(0);
+            return each(by, "if (u % 2 == 0) { READ_PAIR(re[s], im[s], re[s + " + of(r) + "], im[s + " +
+                                of(r) + "], mine, i); }");
+        }
+        std::string body = where(by);
+        if (has(dft_from_chirp))
+            body +=
+                "{ index const at = there.j + (index)i * SPAN, k = at < CHIRP ? at : " + of(all_) +
+                " - at; re[s] = 0, im[s] = 0; if (k < CHIRP) { VECTOR(REAL, 2) const w = " + chirp_root() +
+                "; re[s] = w.x * " + number(1 / static_cast<double>(all_)) + ", im[s] = w.y * " +
+                number(-1 / static_cast<double>(all_)) + "; } }";
+        else
+            body += "READ_POINT(re[s], im[s], there, i);";
+        if (has(dft_in_chirp)) body += chirp_of("there.j + (index)i * SPAN");
+        if (order_ > points_)
+            body += " VECTOR(REAL, 2) const w = between((uint)(there.j % LEAD) * (uint)i); "
+                    "TURN(re[s], im[s], w.x, w.y);";
+        each(by, body);
+    }
+    static std::string chirp_root() {
+        return "chirp_root((uint)((ulong)k * (ulong)k % (ulong)(2 * (index)CHIRP)))";
+    }
+    // Multiplies by the chirp.
+    std::string chirp_of(std::string const& number) const {
+        std::string const w = is_convolution() ? "chirp[k]" : chirp_root();
+        return " { index const k = " + number + "; if (k < CHIRP) { VECTOR(REAL, 2) const w = " + w +
+               "; TURN(re[s], im[s], w.x, w.y); } }";
+    }
+    void write_out(layout const& by) {
+        if (by.paired) {
+            int const r = radix(last());
+            return each(by, "if (u % 2 == 0) { WRITE_PAIR(re[s], im[s], re[s + " + of(r) + "], im[s + " +
+                                of(r) + "], mine, i); }");
+        }
+        std::string body = where(by);
+        if (has(dft_out_chirp)) body += "im[s] = -im[s];" + chirp_of("NUMBER_OF(there, i)");
+        if (has(dft_out_spectrum))
+            body +=
+                " { scalar const w = LOAD(OUT, spectrum, NUMBER_OF(there, i)); TURN(re[s], im[s], w.x, w.y); "
+                "im[s] = -im[s]; }";
+        each(by, body + " WRITE_POINT(re[s], im[s], there, i);");
+    }
+    // The place of transform `of` of the group.
+    std::string where(layout const& by) const {
+        if (by.of != layout::flat) return "dft_place const there = mine; ";
+        return "dft_place const there = dft_locate((index)GROUP * " + of(work_.together) + " + of, " +
+               located();
+    }
+    std::string located() const {
+        return std::string("units, sets, SPAN, ") + (has(dft_columns_first) ? "1" : "0") + ", first, cols); ";
+    }
+    void kernel() {
+        bool const pairs_in = has(dft_in_pairs), pairs_out = has(dft_out_pairs);
+        layout const head{layout::reads, 0, false, pairs_in}, tail{layout::writes, last(), false, pairs_out};
+        layout const flat_head{layout::flat, 0, work_.across, false},
+            flat_tail{layout::flat, 0, has(dft_out_across), false};
+        define("KEPT", work_.kept());
+        text_ += "KERNEL(ITEMS) dft(DFT_PARAMETERS) {\n    SHARED REAL room[" +
+                 of(room() * (work_.both ? 2 : 1)) +
+                 "];\n    OPEN(IN const, x);\n    OPEN(OUT, c);\n#if ENDS\n    OPEN(OUT const, e);\n#endif\n";
+        if (has(dft_out_spectrum)) text_ += "    OPEN(OUT const, spectrum);\n";
+        std::string const t = of(work_.threads), b = of(work_.together);
+        text_ += "    int const of = " + (work_.across ? "ITEM % " + b : "ITEM / " + t) +
+                 ", thread = " + (work_.across ? "ITEM / " + b : "ITEM % " + t) + ";\n";
+        if (!is_full())
+            text_ += std::string("    int const active = ") + (work_.across ? "thread < " + t : "of < " + b) +
+                     ";\n";
+        text_ += "    dft_place const mine = dft_locate((index)GROUP * " + b + " + of, " + located() +
+                 "\n    REAL re[KEPT], im[KEPT];\n";
+        if (work_.flat_in) {
+            read(flat_head);
+            exchange(flat_head, head);
+        } else {
+            read(head);
+        }
+        steps(pairs_in, pairs_out && !is_convolution());
+        if (is_convolution()) {
+            each({layout::writes, last(), false, false},
+                 "VECTOR(REAL, 2) const w = of_chirp[i]; TURN(re[s], im[s], w.x, w.y); im[s] = -im[s];");
+            exchange({layout::writes, last(), false, false}, {layout::reads, 0, false, false});
+            steps(false, pairs_out);
+        }
+        if (work_.flat_out) {
+            exchange(tail, flat_tail);
+            write_out(flat_tail);
+        } else {
+            write_out(tail);
+        }
+        text_ += "}\n";
+    }
+
+    int points_;
+    index_t flags_, order_, all_, chirp_;
+    dft_work<R> work_;
+    std::string text_;
+    int exchanged_ = 0;
+};
+
+STRATAGEMM_END
