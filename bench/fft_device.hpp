@@ -9,13 +9,13 @@
 //   ways(way, call)     the way, whose error and name are known, with call(i) as what it does: one or several forms
 //   takes(c)            whether the case is not too long for it
 //   least_bytes         of rotating operands
-// and copy(x, y, bytes), which queues a copy.
+//   copies()            whether there is copy(x, y, bytes), which queues a copy of memory
 #pragma once
 
 #include "fft.hpp"
 #include "peers/fft_device.hpp"
 
-#include <stratagemm/structure/dft.hpp>
+#include <stratagemm/structure/rdft.hpp>
 
 #include <chrono>
 #include <memory>
@@ -43,16 +43,16 @@ public:
         long const sets = std::clamp(static_cast<long>(least_bytes / c.bytes()) + 1, 1L, 64L);
         for (long i = 0; i < sets; ++i) {
             x.emplace_back(gpu, c.points, c.count, sg::layout::col_major);
-            y.emplace_back(gpu, c.points, c.count, sg::layout::col_major);
+            y.emplace_back(gpu, c.frequencies(), c.count, sg::layout::col_major);
             x.back().upload(sg::col_major(host_, c.points, c.count));
         }
     }
     // What is in y before a call that error() judges.
     void clear() { gpu_->leaf().fill(y[0].view(), C(T(NAN))).or_throw(); }
-    double error(long pitch) {
-        std::vector<C> seen(static_cast<std::size_t>(c_.points * c_.count));
-        y[0].download(sg::col_major(seen, c_.points, c_.count));
-        return exact_.error(c_, host_.data(), seen.data(), pitch);
+    double error() {
+        std::vector<C> seen(static_cast<std::size_t>(c_.frequencies() * c_.count));
+        y[0].download(sg::col_major(seen, c_.frequencies(), c_.count));
+        return exact_.error(c_, host_.data(), seen.data());
     }
 
     std::vector<typename P::template matrix<X>> x;
@@ -74,6 +74,88 @@ std::string missing_on(P const& gpu) {
     return "";
 }
 
+// The library, its peers and a copy over the same operands.
+template <class X, class T, class P, class Machine>
+class fft_device_race {
+    using C = std::complex<T>;
+
+public:
+    fft_device_race(fft_case const& c, P const& gpu, Machine const& on)
+        : c_(c), gpu_(gpu), on_(on), here_(gpu, c, on.least_bytes), p_(on.about(c)) {}
+
+    // False: its result is wrong, or it is not here.
+    bool add_library() {
+        auto const transform = c_.real ? sg::rdft<T>(c_.points) : sg::dft<T>(c_.points);
+        auto const product = [this, transform](long i) {
+            return sg::product(transform, std::as_const(x(i)), y(i));
+        };
+        auto const plan = std::make_shared<plan_type const>(gpu_, product(0).shape());
+        auto const memory = std::make_shared<typename plan_type::arena>(plan->reserve());
+        return add("stratagemm", [product, plan, memory](long i) { plan->run(product(i), *memory); });
+    }
+    void add_peer(fft_device_peer const& peer) {
+        std::shared_ptr<void> const made(peer.prepare(p_, on_.handle(x(0)), on_.handle(y(0))),
+                                         [&peer](void* old) {
+                                             if (old) peer.release(old);
+                                         });
+        if (made)
+            add(peer.name, [this, &peer, made](long i) {
+                if (!peer.run(p_, made.get(), on_.handle(x(i)), on_.handle(y(i))))
+                    throw std::runtime_error(std::string(peer.name) + " failed");
+            });
+    }
+    // Half of what is read and written, if x has as much: a copy reads it, and writes it.
+    void add_copy() {
+        auto const bytes = static_cast<std::size_t>(
+            std::min(c_.bytes() / 2, double(sizeof(X)) * double(c_.points * c_.count)));
+        if (on_.copies())
+            keep(on_.ways(
+                {"copy", {}, false}, [this, bytes](long i) { on_.copy(x(i), y(i), bytes); }, sets()));
+    }
+    void run(benchmark::State& state, fft_table& table) {
+        race(state, all_, [] {
+            return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+        });
+        table.add(state, c_, all_);
+    }
+
+private:
+    using product_type = decltype(sg::product(std::declval<sg::dft<T>>(),
+                                              std::declval<typename P::template matrix<X> const&>(),
+                                              std::declval<typename P::template matrix<C>&>()));
+    using plan_type = decltype(sg::plan(std::declval<P>(), std::declval<product_type>().shape()));
+
+    auto& x(long i) { return here_.x[std::size_t(i)]; }
+    auto& y(long i) { return here_.y[std::size_t(i)]; }
+    long sets() const { return long(here_.x.size()); }
+
+    template <class Call>
+    bool add(char const* name, Call const& call) {
+        here_.clear();
+        call(0);
+        on_.wait();
+        fft_way way{name, {}};
+        way.error = here_.error();
+        if (!(way.error < (c_.wide ? 1e-14 : 1e-5))) {
+            std::printf("%s: %s is wrong, and left out: its error is %.1e\n", c_.name().c_str(), name,
+                        way.error);
+            return false;
+        }
+        keep(on_.ways(std::move(way), call, sets()));
+        return true;
+    }
+    void keep(std::vector<fft_way> forms) {
+        for (fft_way& form : forms) all_.push_back(std::move(form));
+    }
+
+    fft_case c_;
+    P const& gpu_;
+    Machine const& on_;
+    fft_operands<P, X, T> here_;
+    fft_device_problem p_;
+    std::vector<fft_way> all_;
+};
+
 template <class X, class T, class P, class Machine>
 void run_case_of(benchmark::State& state, fft_table& table, fft_case const& c, P const& gpu,
                  Machine const& on) {
@@ -81,56 +163,11 @@ void run_case_of(benchmark::State& state, fft_table& table, fft_case const& c, P
         state.SkipWithError("not yet: the library has no such transform on this device");
     } else {
         if (!on.takes(c)) return state.SkipWithError("too long for this device");
-        fft_operands<P, X, T> here(gpu, c, on.least_bytes);
-        std::vector<fft_way> all;
-        double const most = c.wide ? 1e-14 : 1e-5;
-        auto const add = [&](fft_way way, long pitch, auto const& call) {
-            here.clear();
-            call(0);
-            on.wait();
-            way.error = here.error(pitch);
-            if (!(way.error < most)) {
-                if (all.empty()) state.SkipWithError("the library is wrong");
-                std::printf("%s: %s is wrong (%.1e), and left out\n", c.name().c_str(), way.name.c_str(),
-                            way.error);
-                return;
-            }
-            for (fft_way& form : on.ways(std::move(way), call, long(here.x.size())))
-                all.push_back(std::move(form));
-        };
-        using C = std::complex<T>;
-        sg::plan const plan(gpu, sg::shape<sg::dft_form<T>, X, C>{c.points, c.count, c.points});
-        auto memory = plan.reserve();
-        add({"stratagemm", {}}, c.points, [&](long i) {
-            plan.run(sg::dft<T>(c.points), std::as_const(here.x[std::size_t(i)]), here.y[std::size_t(i)],
-                     memory);
-        });
-        if (all.empty()) return;
-        fft_device_problem const p = on.about(c);
-        std::vector<std::unique_ptr<void, void (*)(void*)>> kept;
-        for (fft_device_peer const* const peer : on.peers()) {
-            kept.emplace_back(peer->prepare(p, on.handle(here.x[0]), on.handle(here.y[0])), peer->release);
-            void* const made = kept.back().get();
-            if (!made) continue;
-            add({peer->name, {}}, c.frequencies(), [&on, &here, &p, peer, made](long i) {
-                if (!peer->run(p, made, on.handle(here.x[std::size_t(i)]), on.handle(here.y[std::size_t(i)])))
-                    throw std::runtime_error(std::string(peer->name) + " failed");
-            });
-        }
-        // Half of what is read and written, if x has as much: a copy reads it, and writes it.
-        auto const bytes =
-            static_cast<std::size_t>(std::min(c.bytes() / 2, double(sizeof(X)) * double(c.points * c.count)));
-        for (fft_way& form : on.ways(
-                 {"copy", {}, false},
-                 [&on, &here, bytes](long i) {
-                     on.copy(here.x[std::size_t(i)], here.y[std::size_t(i)], bytes);
-                 },
-                 long(here.x.size())))
-            all.push_back(std::move(form));
-        race(state, all, [] {
-            return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-        });
-        table.add(state, c, all);
+        fft_device_race<X, T, P, Machine> all(c, gpu, on);
+        if (!all.add_library()) return state.SkipWithError("the library is wrong");
+        for (fft_device_peer const* const peer : on.peers()) all.add_peer(*peer);
+        all.add_copy();
+        all.run(state, table);
     }
 }
 

@@ -1,13 +1,14 @@
 // bench_fft_host: the host's transforms against FFTW, MKL and ducc0, where they are installed. fft.hpp says what its
 // cases, counters and flags are. The library has a plan and workspace, as its peers have.
 //
-// A real transform of the library has all frequencies, those of its peers half of them.
+//   bench_fft_host errors   the error of the library over that of FFTW for every length to 1024 and 100 beyond
 #include "fft.hpp"
 #include "peers/fft.hpp"
 
 #include <stratagemm/stratagemm.hpp>
-#include <stratagemm/structure/dft.hpp>
+#include <stratagemm/structure/rdft.hpp>
 
+#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <thread>
@@ -47,23 +48,27 @@ std::vector<fft_peer const*> const& peers() {
 template <class X, class T>
 void run_case(benchmark::State& state, bench::fft_table& table, fft_case const& c) {
     using C = std::complex<T>;
-    using shape = sg::shape<sg::dft_form<T>, X, C>;
     auto const x = bench::fft_data<X>(c.points * c.count);
-    std::vector<C> ours(static_cast<std::size_t>(c.points * c.count)), theirs(ours.size());
+    std::vector<C> y(static_cast<std::size_t>(c.frequencies() * c.count)); // of all
     bench::exact_fft const exact(c.points);
 
-    sg::plan const plan(sg::host{c.threads}, shape{c.points, c.count, c.points});
+    auto const transform = c.real ? sg::rdft<T>(c.points) : sg::dft<T>(c.points);
+    auto const product = sg::product(transform, sg::col_major(x, c.points, c.count),
+                                     sg::col_major(y, c.frequencies(), c.count));
+    sg::plan const plan(sg::host{c.threads}, product.shape());
     auto memory = plan.reserve();
-    auto const product = sg::product(sg::dft<T>(c.points), sg::col_major(x, c.points, c.count),
-                                     sg::col_major(ours, c.points, c.count));
     std::vector<fft_way> all;
     all.push_back({"stratagemm", [&](long times) {
                        for (long i = 0; i < times; ++i) plan.run(product, memory);
                    }});
-    all[0].run(1);
-    all[0].error = exact.error(c, x.data(), ours.data(), c.points);
+    auto const judge = [&](fft_way& one) {
+        std::fill(y.begin(), y.end(), C(NAN));
+        one.run(1);
+        one.error = exact.error(c, x.data(), y.data());
+    };
+    judge(all[0]);
 
-    bench::fft_problem const p{c.points, c.count, c.wide, c.real, c.threads, x.data(), theirs.data()};
+    bench::fft_problem const p{c.points, c.count, c.wide, c.real, c.threads, x.data(), y.data()};
     std::vector<std::pair<fft_peer const*, void*>> kept;
     for (fft_peer const* const peer : peers()) {
         void* const made = peer->prepare(p);
@@ -72,8 +77,7 @@ void run_case(benchmark::State& state, bench::fft_table& table, fft_case const& 
         all.push_back({peer->name, [&p, peer, made](long times) {
                            for (long i = 0; i < times; ++i) peer->run(p, made);
                        }});
-        all.back().run(1);
-        all.back().error = exact.error(c, x.data(), theirs.data(), c.frequencies());
+        judge(all.back());
     }
     double const most = c.wide ? 1e-14 : 1e-5;
     for (fft_way const& one : all)
@@ -82,6 +86,56 @@ void run_case(benchmark::State& state, bench::fft_table& table, fft_case const& 
     for (auto const& [peer, made] : kept) peer->release(made);
     table.add(state, c, all);
 }
+
+#ifdef STRATAGEMM_BENCH_FFTW
+// Of so many transforms of n points: the library's relative error over FFTW's. Where FFTW has none, its unit of rounding
+// counts.
+template <class T>
+double error_ratio(long n, long count) {
+    using C = std::complex<T>;
+    fft_case const c{n, count, sizeof(T) == 8};
+    auto const x = bench::fft_data<C>(n * count, static_cast<std::uint64_t>(n));
+    std::vector<C> y(x.size());
+    bench::exact_fft const exact(n);
+    sg::gemm(sg::host{1}, sg::dft<T>(n), sg::col_major(x, n, count), sg::col_major(y, n, count));
+    double const ours = exact.error(c, x.data(), y.data());
+    bench::fft_problem const p{n, count, c.wide, false, 1, x.data(), y.data(), false};
+    void* const made = bench::fft_fftw.prepare(p);
+    bench::fft_fftw.run(p, made);
+    bench::fft_fftw.release(made);
+    return ours / std::max(exact.error(c, x.data(), y.data()), 0.1 * sg::unit_roundoff<T>());
+}
+template <class T>
+void print_errors(char const* type) {
+    std::vector<std::pair<double, long>> all;
+    for (long n = 1; n <= 1024; ++n) all.emplace_back(error_ratio<T>(n, 1 + 4096 / n), n);
+    std::uint64_t state = 5;
+    for (int i = 0; i < 100; ++i) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        long const n = 1025 + static_cast<long>((state >> 33) % 7168);
+        all.emplace_back(error_ratio<T>(n, 1), n);
+    }
+    std::sort(all.rbegin(), all.rend());
+    double logs = 0;
+    for (auto const& [ratio, n] : all) logs += std::log(std::max(ratio, 1e-3));
+    auto const above = std::count_if(all.begin(), all.end(), [](auto const& x) { return x.first > 1.2; });
+    std::printf(
+        "%s, %zu lengths: error over FFTW's %.2f (geometric mean), %td lengths above 1.2; the largest:", type,
+        all.size(), std::exp(logs / double(all.size())), above);
+    for (std::size_t i = 0; i < 10; ++i) std::printf(" %.2f (%ld)", all[i].first, all[i].second);
+    std::printf("\n");
+}
+int errors() {
+    print_errors<float>("float");
+    print_errors<double>("double");
+    return 0;
+}
+#else
+int errors() {
+    std::printf("skipped: no FFTW here\n");
+    return 77;
+}
+#endif
 
 std::string processor() {
     std::ifstream in("/proc/cpuinfo");
@@ -93,6 +147,7 @@ std::string processor() {
 } // namespace
 
 int main(int argc, char** argv) {
+    if (argc > 1 && std::strcmp(argv[1], "errors") == 0) return errors();
     std::string versions = "peers:";
     for (fft_peer const* const peer : peers()) versions += std::string(" ") + peer->name;
 #ifdef STRATAGEMM_BENCH_FFTW

@@ -39,6 +39,7 @@ struct opencl_machine {
         return matrix.data().buffer;
     }
     void wait() const { gpu.synchronize().or_throw(); }
+    static constexpr bool copies() { return true; }
     template <class X, class Y>
     void copy(X& x, Y& y, std::size_t bytes) const {
         if (clEnqueueCopyBuffer(gpu.queue(), x.data().buffer, y.data().buffer, 0, 0, bytes, 0, nullptr,

@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 
 namespace {
 
@@ -192,7 +193,7 @@ public:
     void judge(std::string const& name) {
         std::vector<number> seen(host_.size());
         y[0].download(sg::col_major(seen, points, c_.count));
-        double const error = exact_.error(c_, host_.data(), seen.data(), points);
+        double const error = exact_.error(c_, host_.data(), seen.data());
         if (error < 1e-6) return;
         std::printf("%s is wrong: its relative error is %.1e\n", name.c_str(), error);
         std::exit(1);
@@ -222,14 +223,14 @@ void add_library(std::vector<way>& ways, Gpu const& gpu, device& on) {
     using Q = sg::problem<sg::dft<float>, sg::view<number const, typename Gpu::space>,
                           sg::view<number, typename Gpu::space>>;
     if constexpr (sg::answer<sg::performer<Gpu, Q>, Q>() == sg::verdict::yes) {
-        auto const plan =
-            std::make_shared<decltype(sg::plan(gpu, sg::shape<sg::dft_form<float>, number, number>{}))>(
-                gpu, sg::shape<sg::dft_form<float>, number, number>{points, on.count(), points});
-        auto const memory = std::make_shared<decltype(plan->reserve())>(plan->reserve());
-        ways.push_back({"stratagemm", [&on, plan, memory](int i) {
-                            auto const at = static_cast<std::size_t>(i);
-                            plan->run(sg::dft<float>(points), std::as_const(on.x[at]), on.y[at], *memory);
-                        }});
+        auto const product = [&on](int i) {
+            auto const at = static_cast<std::size_t>(i);
+            return sg::product(sg::dft<float>(points), std::as_const(on.x[at]), on.y[at]);
+        };
+        using plan_type = decltype(sg::plan(gpu, product(0).shape()));
+        auto const plan = std::make_shared<plan_type const>(gpu, product(0).shape());
+        auto const memory = std::make_shared<typename plan_type::arena>(plan->reserve());
+        ways.push_back({"stratagemm", [product, plan, memory](int i) { plan->run(product(i), *memory); }});
     }
 }
 

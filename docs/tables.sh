@@ -225,9 +225,94 @@ sparse() {
         }' sparse-h200.txt
 }
 
+# Each length: over the best other library and over FFTW, by type, on one thread; and the
+# larger error over that of FFTW.
+transforms() {
+    echo "| transforms | float | double | error |"
+    echo "| --- | ---: | ---: | ---: |"
+    awk '/^points:.*threads:1 / {
+            split($1, part, "/")
+            points = substr(part[1], 8); batch = substr(part[2], 7); real = part[4] == "real"
+            row = points " points" (real ? ", real" : "") (batch == 1 ? ", one" : ", " batch)
+            if (!(row in any)) { any[row] = 1; order[++rows] = row }
+            fftw = best = ""
+            for (i = 2; i < NF; ++i) {
+                if ($i == "FFTW") fftw = $(i + 2)
+                if ($i == "ratio") best = $(i + 1)
+                if ($i == "of") error = $(i - 1)
+            }
+            gsub(/[()]/, "", fftw)
+            value[row, part[3]] = best ", " fftw
+            if (error > worst[row]) worst[row] = error
+        }
+        END {
+            for (i = 1; i <= rows; ++i) {
+                row = order[i]
+                printf "| %s | %s | %s | %s |\n", row, value[row, "float"], value[row, "double"], worst[row]
+            }
+        }' fft-host-epyc.txt
+}
+
+# Each way to divide the work: instructions, registers, shared memory; and, of a run on a device, microseconds.
+variants() {
+    awk '/^transforms/ {
+            columns = split($0, word, / of /) - 1
+            printf "| transforms a block | points a thread | table | threads | instructions: loop, unrolled | registers"
+            printf " | shared bytes, pitch 65, 66 |"
+            for (i = 1; i <= columns; ++i) printf " us of %d: loop, unrolled; pitch 65, 66 |", word[i + 1]
+            printf "\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+            for (i = 1; i <= columns; ++i) printf " ---: |"
+            print ""
+            next
+        }
+        /(loop|unrolled)/ && NF >= 9 {
+            # in order: loop 65, loop 66, unrolled 65, unrolled 66
+            ++form
+            instructions[form] = $7; registers[form] = $8; shared[form] = $9
+            for (i = 1; i <= columns; ++i) us[form, i] = $(9 + i)
+            if (form < 4) next
+            form = 0
+            least = most = registers[1]
+            for (i = 2; i <= 4; ++i) {
+                if (registers[i] < least) least = registers[i]
+                if (registers[i] > most) most = registers[i]
+            }
+            printf "| %d | %d | %d | %d | %d, %d | %s | %d, %d |", $1, $2, $3, $6, instructions[1], instructions[3],
+                least == most ? least : least " to " most, shared[1], shared[2]
+            for (i = 1; i <= columns; ++i) printf " %s, %s; %s, %s |", us[1, i], us[3, i], us[2, i], us[4, i]
+            print ""
+        }' fft-variants-sm90a.txt
+}
+
+# How many times as fast as gemm.
+dense_by_transforms() {
+    awk '/^ +[0-9]+  gemm / {
+            size[++columns] = $1
+            for (i = 2; i <= NF; ++i) if ($i ~ /^(spectra|convolutions)$/) { value[$i, columns] = $(i + 3); }
+        }
+        END {
+            printf "| |"
+            for (i = 1; i <= columns; ++i) printf " %d |", size[i]
+            printf "\n| --- |"
+            for (i = 1; i <= columns; ++i) printf " ---: |"
+            print ""
+            split("spectra convolutions", way, " ")
+            for (w = 1; w <= 2; ++w) {
+                printf "| %s |", way[w]
+                for (i = 1; i <= columns; ++i) {
+                    cell = value[way[w], i]
+                    gsub(/[(),]/, "", cell)
+                    printf " %s |", cell
+                }
+                print ""
+            }
+        }' fft-dense-epyc.txt
+}
+
 table() {
     case $1 in
     host_means | devices | sweeps | emulated | strassen | sparse) "$1" ;;
+    transforms | variants | dense_by_transforms) "$1" ;;
     *) echo "docs/tables.sh: there is no table $1" >&2 && exit 1 ;;
     esac
 }

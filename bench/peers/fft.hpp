@@ -12,6 +12,7 @@ struct fft_problem {
     int threads;
     void const* x;
     void* y;
+    bool measured = true; // the plan is one that the library measured, where it can
 };
 
 // A library: prepare() is not timed, makes a plan, and may write to y alone; it returns null where the library lacks

@@ -1,9 +1,7 @@
-// clFFT.
+// clFFT. A program has one plan at a time.
 #include "fft_device.hpp"
 
 #include <clFFT.h>
-
-#include <cstdlib>
 
 namespace bench {
 namespace {
@@ -14,12 +12,8 @@ struct plan {
 };
 
 void* prepare(fft_device_problem const& p, void*, void*) {
-    static bool const ready = [] {
-        clfftSetupData data;
-        std::atexit([] { (void)clfftTeardown(); });
-        return clfftInitSetupData(&data) == CLFFT_SUCCESS && clfftSetup(&data) == CLFFT_SUCCESS;
-    }();
-    if (!ready) return nullptr;
+    clfftSetupData data;
+    if (clfftInitSetupData(&data) != CLFFT_SUCCESS || clfftSetup(&data) != CLFFT_SUCCESS) return nullptr;
     auto const points = static_cast<size_t>(p.points), frequencies = p.real ? points / 2 + 1 : points;
     plan made{0, static_cast<cl_command_queue>(p.queue)};
     if (clfftCreateDefaultPlan(&made.handle, static_cast<cl_context>(p.context), CLFFT_1D, &points) !=
@@ -46,6 +40,7 @@ bool run(fft_device_problem const&, void* there, void* x, void* y) {
 void release(void* there) {
     auto* const made = static_cast<plan*>(there);
     clfftDestroyPlan(&made->handle);
+    clfftTeardown();
     delete made;
 }
 
