@@ -12,6 +12,8 @@
 #include <stratagemm/structure/permutation.hpp>
 #include <stratagemm/structure/rdft.hpp>
 #include <stratagemm/structure/sampled.hpp>
+#include <stratagemm/structure/low_rank.hpp>
+#include <stratagemm/structure/tensor_train.hpp>
 #include <stratagemm/structure/toeplitz.hpp>
 #include <stratagemm/structure/sketch.hpp>
 #include <stratagemm/structure/two_of_four.hpp>

@@ -63,10 +63,12 @@ struct transform {
     static constexpr bool takes = [] {
         using R = sg::real_t<T>;
         using To = std::conditional_t<sg::complex_like<T>, T, std::complex<R>>;
-        if constexpr (std::is_same_v<R, float> || std::is_same_v<R, double>)
-            return sg::takes<sg::dft_product<P>, sg::problem<sg::dft<R>, in<P, T>, out<P, To>>>;
-        else
+        if constexpr (std::is_same_v<R, float> || std::is_same_v<R, double>) {
+            using product = sg::problem<sg::dft<R>, in<P, T>, out<P, To>>;
+            return sg::takes<sg::performer<P, product>, product>;
+        } else {
             return false;
+        }
     }();
 };
 struct walsh {
@@ -113,6 +115,20 @@ struct diagonal {
     static constexpr bool takes =
         sg::takes<sg::single_element_product<P>,
                   sg::problem<sg::diagonal_matrix<T, typename P::space>, in<P, T>, out<P, T>>>;
+};
+struct factors {
+    template <class P, class T>
+    static constexpr bool takes = [] {
+        using product = sg::problem<sg::factored<T, typename P::space>, in<P, T>, out<P, T>>;
+        return sg::takes<sg::performer<P, product>, product>;
+    }();
+};
+struct small_cores {
+    template <class P, class T>
+    static constexpr bool takes = [] {
+        using product = sg::problem<sg::train<T, typename P::space>, in<P, T>, out<P, T>>;
+        return sg::takes<sg::performer<P, product>, product>;
+    }();
 };
 struct random_matrix {
     template <class P, class T>
@@ -194,6 +210,8 @@ int main() {
     row<by_transforms>("`by_transforms` of these");
     row<kronecker>("operand `kronecker`");
     row<diagonal>("operands `diagonal`, `permutation`");
+    row<factors>("operand `factored`, as `low_rank` makes it");
+    row<small_cores>("operand `train`, as `tensor_train` makes it");
     row<random_matrix>("operands `gaussian`, `sparse_sign`, `count_sketch`: a random A or B");
     row<sampled>("result `sampled`: sparse C");
     row<kept>("operand `keep`: reused by `ozaki`");

@@ -35,7 +35,7 @@ template <policy P, operand A>
 auto try_low_rank(P const& policy, A const& a, low_rank_options const& options)
     -> result<low_rank_matrix<value_of<A const>, P>> {
     using T = value_of<A const>;
-    using W = std::conditional_t<complex_like<T>, std::complex<double>, double>;
+    using W = typename in_double<T>::type;
     view<T const, typename P::space> const from = as_view(a);
     auto const refuse = [](char const* why) { return failure(errc::argument, "low_rank", why); };
     if (from.rows < 1 || from.cols < 1) return failure(errc::shape, "low_rank", "the matrix has no elements");

@@ -121,7 +121,7 @@ status widen(train<T> const& from, wide_train<W>& to) {
     return {};
 }
 template <class T>
-using wide_of = std::conditional_t<complex_like<T>, std::complex<double>, double>;
+using wide_of = typename in_double<T>::type;
 template <class M>
 using train_value = typename std::remove_cvref_t<decltype(as_view(std::declval<M const&>()))>::value_type;
 

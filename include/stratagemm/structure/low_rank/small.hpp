@@ -6,6 +6,17 @@
 
 STRATAGEMM_BEGIN
 
+// A number like T, of doubles.
+template <class T>
+struct in_double {
+    using type = double;
+};
+template <template <class> class Complex, class R>
+requires complex_like<Complex<R>>
+struct in_double<Complex<R>> {
+    using type = Complex<double>;
+};
+
 // Columns one after another. Empty: there was no memory.
 template <class W>
 class small_matrix {
