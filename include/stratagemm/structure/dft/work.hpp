@@ -122,6 +122,13 @@ struct dft_work {
         if (flat_in || flat_out) most = larger_int(most, flat_rounds());
         return most;
     }
+    // Groups whose registers fit a multiprocessor of 65,536: those of the numbers, and as many for everything else as
+    // NVRTC was seen to take, more where each number has an address of its own.
+    int groups_at_once() const {
+        int const registers = 2 * kept() * static_cast<int>(sizeof(R) / 4) + (flat_in || flat_out ? 96 : 64),
+                  groups = 65536 / (items * registers);
+        return groups < 1 ? 1 : groups;
+    }
     int flat_rounds() const { return (points * together + items - 1) / items; }
     int flat_points() const { return points * together; }
     // Whether pairs of butterflies can share reads and writes of 16 bytes.

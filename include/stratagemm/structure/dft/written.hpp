@@ -15,30 +15,6 @@
 STRATAGEMM_BEGIN
 
 inline constexpr char dft_device_text[] = R"(
-typedef struct { index set, batch, col, j; int has; } dft_place;
-
-FUNCTION index dft_quotient(index x, index y) {
-    if ((x | y) >> 31 == 0) return (index)((uint)x / (uint)y);
-    return x / y;
-}
-/* Where unit `unit` of a launch lies. The units of a long transform are parts of it; `sets` transforms are done. */
-FUNCTION dft_place dft_locate(index unit, index units, index sets, index span, int columns_first, index first,
-                              index cols) {
-    dft_place there;
-    index q = unit;
-    there.j = 0;
-    if (span > 1) {
-        index const by = columns_first ? sets : span, up = dft_quotient(unit, by), low = unit - up * by;
-        q = columns_first ? low : up;
-        there.j = columns_first ? up : low;
-    }
-    there.set = q;
-    q += first;
-    there.batch = q < cols ? 0 : dft_quotient(q, cols);
-    there.col = q - there.batch * cols;
-    there.has = unit < units;
-    return there;
-}
 /* (x, y) times c + i s */
 #define TURN(x, y, c, s)                          \
     do {                                          \
@@ -109,6 +85,47 @@ FUNCTION void dft_7(REAL *x, REAL *y, int s) {
 
 // What ends and begins a launch: elements of X, C and workspace by numbers of a transform.
 inline constexpr char dft_memory_text[] = R"(
+/* A unit is a transform, or a part of a long one: transform `set` of the launch, from its element j on. The launch
+   does `sets` transforms. Transform first + set is column `col` of matrix `batch`. */
+typedef struct {
+    index unit, low, high, set, batch, col, j;
+    int has;
+} dft_place;
+FUNCTION index dft_quotient(index x, index y) {
+    if ((x | y) >> 31 == 0) return (index)((uint)x / (uint)y);
+    return x / y;
+}
+/* The same where x < y + ITEMS or x < 2^32: without a division of 64 bits. */
+FUNCTION index dft_wraps(index x, index y) {
+    if (x < y) return 0;
+    return y >> 31 == 0 ? (index)((uint)x / (uint)y) : 1;
+}
+FUNCTION dft_place dft_of_set(dft_place there, index first, index cols) {
+    there.set = COLUMNS_FIRST ? there.low : there.high;
+    there.j = COLUMNS_FIRST ? there.high : there.low;
+    there.batch = first + there.set < cols ? 0 : dft_quotient(first + there.set, cols);
+    there.col = first + there.set - there.batch * cols;
+    return there;
+}
+#define PLACED_BY (SPAN == 1 ? cols : COLUMNS_FIRST ? sets : SPAN)
+/* The first unit of the group. */
+FUNCTION dft_place dft_head(index unit, index sets, index cols) {
+    dft_place there;
+    there.unit = unit, there.has = 0;
+    there.high = unit < PLACED_BY ? 0 : dft_quotient(unit, PLACED_BY), there.low = unit - there.high * PLACED_BY;
+    there.set = unit, there.batch = there.high, there.col = there.low, there.j = 0;
+    return there;
+}
+/* The unit that is `of` behind it. */
+FUNCTION dft_place dft_behind(dft_place there, int of, index units, index sets, index first, index cols) {
+    index const low = there.low + of, wraps = dft_wraps(low, PLACED_BY);
+    there.unit += of, there.has = there.unit < units;
+    there.low = low - wraps * PLACED_BY, there.high += wraps;
+    if (SPAN > 1) return dft_of_set(there, first, cols);
+    there.set = there.unit, there.batch = there.high, there.col = there.low;
+    return there;
+}
+#define BEHIND(of) dft_behind(head, of, units, sets, first, cols)
 /* Element `number` of a transform, as its definition counts, is in row ROW_OF(number, shift). */
 #define ROW_OF(number, shift) ((number) + (shift) < ALL_POINTS ? (number) + (shift) : (number) + (shift) - ALL_POINTS)
 /* In registers: (to_x, to_y) = element i of the unit at `there`. */
@@ -269,6 +286,7 @@ private:
         text_ += "#define ALL_POINTS ((index)" + of(chirp_ > 0 ? chirp_ : all_) + ")\n#define SPAN ((index)" +
                  of(all_ / points_) + ")\n#define LEAD ((index)" + of(order_ / points_) + ")\n";
         define("IN_MOVED", has(dft_in_moved)), define("OUT_MOVED", has(dft_out_moved));
+        define("COLUMNS_FIRST", has(dft_columns_first));
         define("IN_UNIT", has(dft_in_unit)), define("OUT_UNIT", has(dft_out_unit));
         define("IN_REAL", has(dft_real)), define("ENDS", has(dft_ends));
         define("IN_INSIDE", has(dft_in_inside)), define("OUT_INSIDE", has(dft_out_inside));
@@ -419,8 +437,10 @@ private:
             text_ += "#pragma unroll\n    for (int s = 0; s < " + of(work_.flat_rounds()) + "; ++s) {\n" +
                      "        int const at = s * ITEMS + ITEM;\n";
             if (work_.flat_rounds() * work_.items != all) text_ += "        if (at < " + of(all) + ")";
-            text_ += by.across ? "        { int const of = at % " + of(work_.together) + ", i = at / " +
-                                     of(work_.together)
+            std::string const b = of(work_.together);
+            text_ += by.across ? (is_fixed(by) ? "        { int const of = ITEM % "
+                                               : "        { int const of = at % ") +
+                                     b + ", i = at / " + b
                                : "        { int const of = at / POINTS, i = at % POINTS";
             text_ += "; " + body + " }\n    }\n";
             return;
@@ -535,14 +555,11 @@ private:
                 "im[s] = -im[s]; }";
         each(by, body + " WRITE_POINT(re[s], im[s], there, i);");
     }
-    // The place of transform `of` of the group.
+    // Whether a work-item has numbers of one transform alone, in the order of memory.
+    bool is_fixed(layout const& by) const { return by.across && work_.items % work_.together == 0; }
     std::string where(layout const& by) const {
         if (by.of != layout::flat) return "dft_place const there = mine; ";
-        return "dft_place const there = dft_locate((index)GROUP * " + of(work_.together) + " + of, " +
-               located();
-    }
-    std::string located() const {
-        return std::string("units, sets, SPAN, ") + (has(dft_columns_first) ? "1" : "0") + ", first, cols); ";
+        return is_fixed(by) ? "dft_place const there = across; " : "dft_place const there = BEHIND(of); ";
     }
     void kernel() {
         bool const pairs_in = has(dft_in_pairs), pairs_out = has(dft_out_pairs);
@@ -550,8 +567,9 @@ private:
         layout const flat_head{layout::flat, 0, work_.across, false},
             flat_tail{layout::flat, 0, has(dft_out_across), false};
         define("KEPT", work_.kept());
-        text_ += "KERNEL(ITEMS) dft(DFT_PARAMETERS) {\n    SHARED REAL room[" +
-                 of(room() * (work_.both ? 2 : 1)) +
+        text_ += pairs_in || pairs_out ? "KERNEL_AT_ONCE(ITEMS, " + of(work_.groups_at_once()) + ")"
+                                       : "KERNEL(ITEMS)";
+        text_ += " dft(DFT_PARAMETERS) {\n    SHARED REAL room[" + of(room() * (work_.both ? 2 : 1)) +
                  "];\n    OPEN(IN const, x);\n    OPEN(OUT, c);\n#if ENDS\n    OPEN(OUT const, e);\n#endif\n";
         if (has(dft_out_spectrum)) text_ += "    OPEN(OUT const, spectrum);\n";
         std::string const t = of(work_.threads), b = of(work_.together);
@@ -560,8 +578,9 @@ private:
         if (!is_full())
             text_ += std::string("    int const active = ") + (work_.across ? "thread < " + t : "of < " + b) +
                      ";\n";
-        text_ += "    dft_place const mine = dft_locate((index)GROUP * " + b + " + of, " + located() +
-                 "\n    REAL re[KEPT], im[KEPT];\n";
+        text_ += "    dft_place const head = dft_head((index)GROUP * " + b +
+                 ", sets, cols);\n    dft_place const mine = BEHIND(of), across = BEHIND(ITEM % " + b +
+                 ");\n    REAL re[KEPT], im[KEPT];\n";
         if (work_.flat_in) {
             read(flat_head);
             exchange(flat_head, head);

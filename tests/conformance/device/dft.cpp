@@ -1,0 +1,291 @@
+// Transforms on a device, against the host and the definition: the kernels are one for all devices.
+#include "catch.hpp"
+#include "policies.hpp"
+#include "random.hpp"
+
+#include <stratagemm/stratagemm.hpp>
+#include <stratagemm/structure/dft.hpp>
+
+#include <algorithm>
+#include <complex>
+#include <limits>
+#include <vector>
+
+using namespace trials;
+using sg::index_t;
+
+namespace {
+
+template <class T>
+using there = under_test::matrix<T>;
+using device_space = under_test::space;
+
+template <class T>
+T not_read() {
+    return T(std::numeric_limits<float>::quiet_NaN());
+}
+template <class T>
+T guard() {
+    return T(77);
+}
+
+// Where the matrices of a batch lie in an array.
+struct layout {
+    index_t rows, cols, count, row = 0, col = 0, step = 0, first = 0, size = 0;
+
+    enum kind { gaps, columns, aligned_columns, rows_alone, backwards, kinds };
+    layout(int how, index_t rows_, index_t cols_, index_t count_) : rows(rows_), cols(cols_), count(count_) {
+        switch (how) {
+        case gaps: row = 3 * cols + 2, col = 3, first = 5; break;
+        case columns: row = 1, col = rows + 1, first = 1; break;
+        case aligned_columns: row = 1, col = rows + rows % 2, first = 0; break;
+        case rows_alone: row = cols, col = 1; break;
+        default: row = -1, col = -(rows + 2), first = (rows - 1) + (cols - 1) * (rows + 2); break;
+        }
+        index_t const each = 1 + (rows - 1) * std::abs(row) + (cols - 1) * std::abs(col);
+        step = each + each % 2 + 2, size = first + count * step + 4;
+    }
+    index_t at(index_t i, index_t j, index_t b) const { return first + i * row + j * col + b * step; }
+    template <class T>
+    auto here(std::vector<T>& x) const {
+        return sg::batched(sg::strided<T>(x.data() + first, rows, cols, row, col), count, step);
+    }
+    template <class T>
+    auto on(there<T>& x) const {
+        return sg::batched(sg::view<T, device_space>{x.data() + first, rows, cols, row, col}, count, step);
+    }
+};
+
+template <class T>
+std::vector<T> random_elements(layout const& by, unsigned seed) {
+    support::random_source from(seed);
+    auto const part = [&] { return static_cast<sg::real_t<T>>(from.uniform(-1, 1)); };
+    std::vector<T> all(static_cast<std::size_t>(by.size), not_read<T>());
+    for (index_t b = 0; b < by.count; ++b)
+        for (index_t j = 0; j < by.cols; ++j)
+            for (index_t i = 0; i < by.rows; ++i) {
+                T& x = all[static_cast<std::size_t>(by.at(i, j, b))];
+                if constexpr (sg::complex_like<T>) {
+                    auto const re = part();
+                    x = T(re, part());
+                } else {
+                    x = part();
+                }
+            }
+    return all;
+}
+template <class T>
+there<T> upload(under_test const& device, std::vector<T> const& x) {
+    return there<T>(device, sg::row_major(x, 1, static_cast<index_t>(x.size())));
+}
+template <class T>
+std::vector<T> download(there<T> const& x) {
+    std::vector<T> all(static_cast<std::size_t>(x.cols()));
+    x.download(sg::row_major(all, 1, x.cols()));
+    return all;
+}
+
+template <class C>
+sg::bound bound_there(under_test const& device, index_t points, index_t rows, index_t cols, index_t k) {
+    sg::shape<sg::dft_form<sg::real_t<C>>, C, C> s{rows, cols, k};
+    s.a_facts.points = points;
+    return sg::plan(device, s).error_bound();
+}
+
+// One product, here and there.
+template <class X>
+struct dft_trial {
+    using R = sg::real_t<X>;
+    using C = std::complex<R>;
+    sg::dft<R> d;
+    int x_lies = layout::rows_alone, c_lies = layout::rows_alone;
+    index_t width = 3, count = 1;
+    bool right = false, ends = false, conjugates = false, defines = false;
+    X alpha{1}, beta{0};
+
+    // The largest error over k max|X|; guards that were overwritten make it infinite.
+    double error(std::vector<C>* result = nullptr) const {
+        under_test const device;
+        layout const of_x(x_lies, d.cols, width, count), of_c(c_lies, d.rows, width, count);
+        auto x = random_elements<X>(of_x, 1);
+        auto e = random_elements<C>(of_c, 2);
+        std::vector<C> c(e.size(), guard<C>());
+        for (index_t b = 0; b < count; ++b)
+            for (index_t j = 0; j < width; ++j)
+                for (index_t i = 0; i < d.rows; ++i)
+                    c[static_cast<std::size_t>(of_c.at(i, j, b))] = not_read<C>();
+        auto x_there = upload(device, x);
+        auto e_there = upload(device, e), c_there = upload(device, c);
+        if (defines)
+            run(sg::reference{}, of_x.here(x), of_c.here(e), of_c.here(c));
+        else
+            run(sg::host{1}, of_x.here(x), of_c.here(e), of_c.here(c));
+        run(device, of_x.on(x_there), of_c.on(e_there), of_c.on(c_there));
+        auto const found = download(c_there);
+        std::vector<bool> written(c.size());
+        double most = 0;
+        for (index_t b = 0; b < count; ++b)
+            for (index_t j = 0; j < width; ++j)
+                for (index_t i = 0; i < d.rows; ++i) {
+                    auto const at = static_cast<std::size_t>(of_c.at(i, j, b));
+                    double const one = static_cast<double>(std::abs(found[at] - c[at]));
+                    most = one <= most ? most : one; // NaN is kept
+                    written[at] = true;
+                    if (result) result->push_back(found[at]);
+                }
+        for (std::size_t at = 0; at < c.size(); ++at)
+            if (!written[at] && !(found[at] == guard<C>())) return std::numeric_limits<double>::infinity();
+        double const size = static_cast<double>(std::abs(alpha)) * static_cast<double>(d.cols) +
+                            static_cast<double>(std::abs(beta));
+        return most / (size * (sg::complex_like<X> ? 1.4142 : 1));
+    }
+    sg::bound bound() const { return bound_there<C>(under_test(), d.points, d.rows, width, d.cols); }
+
+private:
+    template <class P, class V, class E, class W>
+    void run(P const& policy, V const& x, E const& e, W const& c) const {
+        auto y = x;
+        y.first.conjugate = conjugates;
+        auto const epilogue = sg::then(sg::scale(C(R(0.5), R(1))), sg::scale(C(R(2))));
+        auto const go = [&](auto const& a, auto const& b, auto const& added, auto const& to) {
+            if (ends)
+                sg::gemm(policy, alpha, a, b, beta, added, to, epilogue);
+            else
+                sg::gemm(policy, alpha, a, b, X(0), to);
+        };
+        auto const turned = [](auto v) {
+            v.first = v.first.transposed();
+            return v;
+        };
+        if (right)
+            go(turned(y), d.transposed(), turned(e), turned(c));
+        else
+            go(d, y, e, c);
+    }
+};
+
+// A short one, of two steps; a chirp; with single work-items, with pairs, and with a rest of work-items.
+std::vector<index_t> some_lengths() { return {1, 12, 17, 64, 70, 125}; }
+
+template <class X>
+void every_option(index_t n, bool long_one = false) {
+    using R = sg::real_t<X>;
+    INFO(n);
+    int const step = long_one ? 3 : 1;
+    for (int way = 0; way < 10; way += step) {
+        INFO(way);
+        dft_trial<X> t{sg::dft<R>(n)};
+        t.x_lies = way % layout::kinds, t.c_lies = (way * 3 + way / 5) % layout::kinds;
+        t.width = way == 4 ? 1 : 3, t.count = long_one ? 1 : 1 + way % 3;
+        t.right = way % 2 == 1, t.ends = way % 4 == 2, t.conjugates = way % 3 == 1;
+        if (t.ends) t.alpha = X(R(1.5)), t.beta = X(R(-0.75));
+        if constexpr (sg::complex_like<X>)
+            if (way % 8 == 6) t.alpha = X(1.5, -0.5), t.beta = X(0.25, 2);
+        if (way % 3 == 2) t.d = sg::idft<R>(n);
+        if (way % 5 == 3) t.d = sg::fftshift(t.d);
+        if (way % 5 == 4) t.d = sg::ifftshift(sg::fftshift(t.d), sg::along::columns);
+        if (way % 5 == 1) t.d = sg::leading(t.d, n / 2 + 1, n / 3 + 1);
+        double const limit = t.bound().worst * static_cast<double>(t.d.scale) * (t.ends ? 3 : 1);
+        REQUIRE(t.error() <= 2 * limit);
+    }
+}
+
+} // namespace
+
+TEST_CASE("dft on a device is the transform by its definition for every length") {
+    double closest = 0, closest_typical = 0;
+    for (index_t n = 1; n <= 130; ++n) {
+        INFO(n);
+        auto const check = [&](auto number) {
+            dft_trial<decltype(number)> t{sg::dft<sg::real_t<decltype(number)>>(n)};
+            t.defines = true, t.x_lies = n % 2 ? layout::rows_alone : layout::aligned_columns,
+            t.c_lies = t.x_lies;
+            double const error = t.error();
+            auto const bound = t.bound();
+            REQUIRE(error <= bound.expected);
+            closest_typical = std::max(closest_typical, n > 1 ? error / bound.expected : 0);
+            closest = std::max(closest, n > 1 ? error / bound.worst : 0);
+        };
+        check(std::complex<float>());
+        if (n % 5 == 1) check(std::complex<double>());
+    }
+    CHECK(closest_typical > 0.05);
+    CHECK(closest > 0.01);
+}
+TEST_CASE("dft on a device: layouts, batches, parts, shifts, factors and epilogues") {
+    for (index_t const n : some_lengths()) every_option<std::complex<float>>(n);
+    for (index_t const n : {17, 64}) every_option<std::complex<double>>(n);
+    for (index_t const n : {17, 64}) every_option<float>(n);
+    every_option<double>(12);
+}
+TEST_CASE("dft on a device: the same bits in every layout and place, and in place") {
+    using C = std::complex<float>;
+    for (index_t const n : some_lengths()) {
+        INFO(n);
+        std::vector<C> expected, found;
+        dft_trial<C> t{sg::dft<float>(n)};
+        t.width = 37;
+        t.error(&expected);
+        for (int lies = 0; lies < layout::kinds; ++lies) {
+            t.x_lies = lies, t.c_lies = (lies + 1) % layout::kinds, t.right = lies % 2 == 1;
+            found.clear();
+            t.error(&found);
+            REQUIRE(std::equal(found.begin(), found.end(), expected.begin(), expected.end()));
+        }
+        // One column of these by itself, and all in place.
+        under_test const device;
+        layout const by(layout::rows_alone, n, 37, 1);
+        auto x = upload(device, random_elements<C>(by, 1)),
+             y = upload(device, std::vector<C>(static_cast<std::size_t>(n)));
+        auto const whole = by.on(x).first;
+        sg::gemm(device, sg::dft<float>(n), whole.block(0, 20, n, 1),
+                 sg::view<C, device_space>{y.data(), n, 1, 1, 1});
+        sg::gemm(device, sg::dft<float>(n), whole, whole);
+        auto const one = download(y), all = download(x);
+        int wrong = 0;
+        for (index_t i = 0; i < n; ++i)
+            for (index_t j = 0; j < 37; ++j) {
+                C const element = expected[static_cast<std::size_t>(j * n + i)];
+                wrong += !(all[static_cast<std::size_t>(by.at(i, j, 0))] == element);
+                if (j == 20) wrong += !(one[static_cast<std::size_t>(i)] == element);
+            }
+        CHECK(wrong == 0);
+    }
+}
+TEST_CASE("dft on a device: long transforms, by several launches") {
+    using C = std::complex<float>;
+    for (index_t const n : {4374, 4099}) every_option<C>(n, true);
+    every_option<std::complex<double>>(4374, true);
+    // Side by side in workspace, too.
+    dft_trial<C> t{sg::dft<float>(4374)};
+    t.width = 5;
+    std::vector<C> expected, found;
+    REQUIRE(t.error(&expected) <= t.bound().expected);
+    REQUIRE(t.error() >= t.bound().expected / 20);
+    t.x_lies = t.c_lies = layout::columns;
+    t.error(&found);
+    CHECK(std::equal(found.begin(), found.end(), expected.begin(), expected.end()));
+    t.d = sg::dft<float>(1 << 17);
+    t.width = 1;
+    CHECK(t.error() <= t.bound().expected);
+}
+TEST_CASE("dft on a device: what a plan says, and what is refused") {
+    using C = std::complex<float>;
+    under_test const device;
+    using S = sg::shape<sg::dft_form<float>, C, C>;
+    auto const plan = [&](index_t n) { return sg::plan(device, S{n, 3, n}); };
+    CHECK(plan(64).describe() == "dft of 64 points, radices 8 8, in one launch");
+    CHECK(plan(64).workspace() == sg::footprint{});
+    CHECK(plan(1009).describe() ==
+          "dft of 1009 points by a convolution of 2025 (Bluestein), radices 15 15 9, in one launch");
+    CHECK(plan(1 << 20).describe() ==
+          "dft of 1048576 points, as 1024 x 1024, each by a launch, through workspace");
+    CHECK(plan(1 << 20).workspace().device == (std::size_t{3} << 20) * sizeof(C));
+    CHECK(plan(64).estimate() > 0);
+    CHECK(plan(1 << 20).estimate() > plan(64).estimate());
+    there<C> x(device, sg::matrix<C>(8, 8)), y(device, sg::matrix<C>(8, 8));
+    auto const s = sg::try_gemm(device, sg::dft<float>(9), x, y);
+    CHECK(!s);
+    auto const part = sg::try_gemm(device, sg::leading(sg::dft<float>(4), 8, 8), x, y);
+    CHECK(!part);
+}
