@@ -284,9 +284,9 @@ private:
     template <class R>
     static double waits_of(dft_division<R> const& d) {
         if (!d.is_long()) return 0;
-        auto const length = static_cast<double>(d.length),
-                   parts = length / static_cast<double>(dft_kernels_here<R>().lanes),
-                   rounds = d.is_chirp() ? 2 : 1;
+        double const length = static_cast<double>(d.length),
+                     parts = length / static_cast<double>(dft_kernels_here<R>().lanes),
+                     rounds = d.is_chirp() ? 2 : 1;
         bool const are_near = static_cast<index_t>((2 + 2 * rounds) * 2 * sizeof(R)) * d.length < near_memory;
         double const single = d.is_chirp() ? 2 * static_cast<double>(d.n) + length : 0;
         return 3 * rounds * parts * (are_near ? 5e-9 : 16e-9) + single * 5e-9;
