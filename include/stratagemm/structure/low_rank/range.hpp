@@ -46,17 +46,17 @@ public:
     }
 
     // The factors, once find() has succeeded: Q, then B, in memory that copies share.
-    shared<arena> const& memory() const { return factors_; }
-    view<T const, space> q() const { return columns(0, rank_); }
-    view<T const, space> b() const { return lines(0, rank_); }
-    double certified_error() const { return bound_; } // of |A|, with the confidence that was asked for
-    double estimated_error() const { return error_; }
+    shared<arena> const& memory() const { return now_.memory; }
+    view<T const, space> q() const { return columns(0, now_.rank); }
+    view<T const, space> b() const { return lines(0, now_.rank); }
+    double certified_error() const { return now_.bound; } // of |A|, with the confidence that was asked for
+    double estimated_error() const { return now_.error; }
 
     status find() {
         if (status s = reserve(); !s) return s;
         if (status s = search(); !s) return s;
-        if (rank_ == most_) return {};
-        return move_to(rank_, [&](view<T, space> const& to_q, view<T, space> const& to_b) -> status {
+        if (now_.rank == now_.room) return {};
+        return move_to(now_.rank, [&](view<T, space> const& to_q, view<T, space> const& to_b) -> status {
             if (status s = policy_.leaf().copy(q(), to_q); !s) return s;
             return policy_.leaf().copy(b(), to_b);
         });
@@ -64,15 +64,15 @@ public:
 
 private:
     status search() {
-        for (int look = 1; rank_ < most_; ++look) {
-            index_t const count = smaller(block_, most_ - rank_);
+        for (int look = 1; now_.rank < most_; ++look) {
+            index_t const count = smaller(block_, most_ - now_.rank);
             double rest = 0;
             if (status s = sketch_rest(count, rest); !s) return s;
             if (!__builtin_isfinite(rest)) return refuse("A has Inf or NaN, or its squares overflow");
             if (rest == 0) break;
             if (options_.tolerance > 0 && rest * certified_factor(look) <= options_.tolerance * norm()) {
                 if (status s = certify(look); !s) return s;
-                if (bound_ <= options_.tolerance) return {};
+                if (now_.bound <= options_.tolerance) return shorten(look + 1);
             }
             index_t added = 0;
             if (status s = add_block(count, added); !s) return s;
@@ -90,15 +90,17 @@ private:
         double const share = (1 - options_.confidence) / (static_cast<double>(look) * (look + 1.0));
         return certified(probes * (complex_like<T> ? 2 : 1), 1 - share);
     }
+    // What rounding makes of sums of so many squares.
+    static double noise_of(index_t terms) { return 4 * unit_roundoff<W>() * static_cast<double>(terms); }
     std::uint64_t seed(int use) const {
         return options_.seed * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(use);
     }
 
     view<T, space> columns(index_t from, index_t count) const {
-        return {q_ + from * a_.rows, a_.rows, count, 1, a_.rows};
+        return {now_.q + from * a_.rows, a_.rows, count, 1, a_.rows};
     }
     view<T, space> lines(index_t from, index_t count) const {
-        return {b_ + from * a_.cols, count, a_.cols, a_.cols, 1};
+        return {now_.b + from * a_.cols, count, a_.cols, a_.cols, 1};
     }
     template <class X>
     static std::size_t bytes(index_t count) {
@@ -116,8 +118,10 @@ private:
     status reserve() {
         auto made = reserve_for(policy_, bytes<T>(a_.rows * most_) + bytes<T>(most_ * a_.cols));
         if (!made) return made.take_status();
-        factors_ = std::move(*made);
-        q_ = factors_->template take<T>(a_.rows * most_), b_ = factors_->template take<T>(most_ * a_.cols);
+        now_.memory = std::move(*made);
+        now_.q = now_.memory->template take<T>(a_.rows * most_),
+        now_.b = now_.memory->template take<T>(most_ * a_.cols);
+        now_.room = most_;
         index_t const longest = larger_of(a_.rows, a_.cols);
         lines_of_panel_ = larger_of(index_t{1}, smaller(longest, (on_host ? 1 << 19 : 1 << 24) / longest));
         footprint room;
@@ -148,9 +152,9 @@ private:
     }
     // Y -= Q (Q^H Y)
     status remove_known(view<T, space> const& y) {
-        if (rank_ == 0) return {};
+        if (now_.rank == 0) return {};
         using S = accumulator_t<T>;
-        auto const along = reshaped(along_, rank_, y.cols);
+        auto const along = reshaped(along_, now_.rank, y.cols);
         if (status s = try_gemm(policy_, transposed(conjugated(q())), y, along); !s) return s;
         return try_gemm(policy_, S(-1), q(), along, S(1), y);
     }
@@ -195,7 +199,7 @@ private:
     // Replaces Y, whose Gram matrix is known, by orthonormal columns of the same span: `count` of them.
     status orthonormalize(view<T, space>& y, view<T, space>& other, index_t& count) {
         // What the Gram matrix cannot tell from rounding is dropped, and in the end columns that were made of it.
-        double const noise = 4 * unit_roundoff<W>() * static_cast<double>(y.rows);
+        double const noise = noise_of(y.rows);
         for (int pass = 0; pass < 3; ++pass) {
             typename arena::scope const scope(work_);
             if (pass > 0) {
@@ -219,11 +223,11 @@ private:
         auto y = reshaped(block_of_y_, a_.rows, count), other = reshaped(other_y_, a_.rows, count);
         if (status s = orthonormalize(y, other, added); !s || added == 0) return s;
         leaf_of<P> const leaf = policy_.leaf();
-        auto const to = columns(rank_, added);
+        auto const to = columns(now_.rank, added);
         if (status s = leaf.copy(view<T const, space>(y), to); !s) return s;
-        auto const b = lines(rank_, added);
+        auto const b = lines(now_.rank, added);
         if (status s = try_gemm(policy_, transposed(conjugated(to)), a_, b); !s) return s;
-        rank_ += added;
+        now_.rank += added;
         return capture(b);
     }
     // Adds |B|^2 of some rows.
@@ -236,33 +240,50 @@ private:
 
     status finish() {
         leaf_of<P> const leaf = policy_.leaf();
-        if (rank_ == 0) { // A is zero
-            rank_ = 1;
+        if (now_.rank == 0) { // A is zero
+            now_.rank = 1;
             if (status s = leaf.fill(columns(0, 1), T(0)); !s) return s;
             return leaf.fill(lines(0, 1), T(0));
         }
-        if (options_.rank > 0 && rank_ > options_.rank)
+        if (options_.rank > 0 && now_.rank > options_.rank)
             if (status s = keep_leading(options_.rank); !s) return s;
         if (status s = certify(sketches_ + 1); !s) return s;
-        if (options_.tolerance == 0 || bound_ <= options_.tolerance) return {};
+        if (options_.tolerance == 0 || now_.bound <= options_.tolerance) return {};
         char text[240];
         __builtin_snprintf(
             text, sizeof(text),
-            "a rank of %td leaves %.3g of the norm of A, with a confidence of %g, and the tolerance is "
+            "a rank of %td leaves up to %.3g of the norm of A, with a confidence of %g, and the tolerance is "
             "%.3g%s",
-            rank_, bound_, options_.confidence, options_.tolerance,
+            now_.rank, now_.bound, options_.confidence, options_.tolerance,
             options_.rank > 0 ? "" : "; factors of a higher rank have more elements than A");
         return failure(errc::argument, "low_rank", text);
+    }
+    // Leaves out what the tolerance allows besides what is left out already, if that makes the factors smaller. They stay as
+    // they are if the certificate of the smaller ones says too much.
+    status shorten(int look) {
+        double const allowed = 0.8 * options_.tolerance * norm() / certified_factor(look),
+                     so_far = now_.error * norm(), budget = allowed * allowed - so_far * so_far;
+        if (budget <= 0) return {};
+        small_matrix<W> squares;
+        if (status s = gram(transposed(conjugated(b())), squares); !s) return s;
+        auto const x = spanning_vectors(squares, budget, noise_of(a_.cols));
+        if (!x || x.cols() >= now_.rank) return {};
+        auto const before = now_;
+        if (status s = turn_to(x); !s) return s;
+        if (status s = certify(look); !s) return s;
+        if (now_.bound > options_.tolerance) now_ = before;
+        return {};
     }
     // Q = Q X and B = X^H B for the vectors X that keep most of B.
     status keep_leading(index_t count) {
         small_matrix<W> squares;
         if (status s = gram(transposed(conjugated(b())), squares); !s) return s;
-        auto const x = leading_vectors<W>(std::move(squares), 0, count,
-                                          4 * unit_roundoff<W>() * static_cast<double>(a_.cols))
-                           .vectors;
+        auto const x = leading_vectors<W>(std::move(squares), 0, count, noise_of(a_.cols)).vectors;
         if (!x)
             return failure(errc::memory, "low_rank", "the singular values of a small matrix were not found");
+        return turn_to(x);
+    }
+    status turn_to(small_matrix<W> const& x) {
         typename arena::scope const scope(work_);
         view<T, space> vectors;
         if (status s = send(x, vectors); !s) return s;
@@ -281,7 +302,7 @@ private:
         view<T, space> const q{to_q, a_.rows, count, 1, a_.rows}, b{to_b, count, a_.cols, a_.cols, 1};
         if (status s = f(q, b); !s) return s;
         if (status s = policy_.leaf().synchronize(); !s) return s; // the memory before goes
-        factors_ = std::move(*made), q_ = to_q, b_ = to_b, rank_ = most_ = count;
+        now_.memory = std::move(*made), now_.q = to_q, now_.b = to_b, now_.rank = now_.room = count;
         return {};
     }
 
@@ -304,7 +325,7 @@ private:
         typename arena::scope const scope(work_);
         auto const random = gaussian<W>(probes, a_.cols, seed(-look));
         auto const unit = take<W>(probes, probes), x = take<W>(a_.cols, probes),
-                   along = take<W>(rank_, probes);
+                   along = take<W>(now_.rank, probes);
         small_matrix<W> one(probes, probes);
         if (!one) return no_memory();
         for (index_t i = 0; i < probes; ++i) one(i, i) = W(1);
@@ -318,23 +339,29 @@ private:
         if (status s = gram_wide(rest, product); !s) return s;
         double squares = 0;
         for (index_t i = 0; i < probes; ++i) squares += real_part(product(i, i));
-        error_ = captured_ > 0 ? __builtin_sqrt(squares) / norm() : 0;
-        bound_ = error_ * certified_factor(look);
-        if (!__builtin_isfinite(bound_)) return refuse("A has Inf or NaN, or its squares overflow");
+        now_.error = captured_ > 0 ? __builtin_sqrt(squares) / norm() : 0;
+        now_.bound = now_.error * certified_factor(look);
+        if (now_.bound > 1) now_.bound = 1; // Q B is a projection of A
+        if (!__builtin_isfinite(now_.error)) return refuse("A has Inf or NaN, or its squares overflow");
         return {};
     }
 
     P const& policy_;
     view<T const, space> a_;
     low_rank_options options_;
-    shared<arena> factors_;
+    struct factors {
+        shared<arena> memory;
+        handle<T> q{}, b{};
+        index_t rank = 0, room = 0; // columns, and columns that there is memory for
+        double error = 0, bound = 0;
+    };
+    factors now_;
     arena work_;
-    handle<T> q_{}, b_{};
     view<T, space> block_of_y_, other_y_, along_;
     small_matrix<W> gram_;
-    index_t most_ = 0, block_ = 0, rank_ = 0, lines_of_panel_ = 1;
+    index_t most_ = 0, block_ = 0, lines_of_panel_ = 1;
     int sketches_ = 0;
-    double captured_ = 0, error_ = 0, bound_ = 0;
+    double captured_ = 0;
 };
 
 STRATAGEMM_END

@@ -111,6 +111,32 @@ struct pivoted_factor {
     }
 };
 
+// Orthonormal vectors, as few as the largest pivots say, outside of whose span at most `budget` of |B|^2 is, from the Gram
+// matrix G of the rows of B. Columns; empty: no memory.
+template <class W>
+small_matrix<W> spanning_vectors(small_matrix<W> const& g, double budget, double noise) {
+    index_t const n = g.rows();
+    pivoted_factor<W> factor(g, noise);
+    if (!factor.has_memory) return {};
+    double left = 0; // the trace of what the rows of R so far leave of G
+    for (index_t i = 0; i < n; ++i) left += real_part(g(i, i));
+    index_t count = 0;
+    for (; count < factor.rank && (left > budget || count == 0); ++count)
+        for (index_t i = 0; i < n; ++i) left -= squared(factor.r(count, i));
+    small_matrix<W> products(count, count), vectors(n, count);
+    if (!products || !vectors) return {};
+    for (index_t i = 0; i < count; ++i)
+        for (index_t j = 0; j < count; ++j)
+            for (index_t l = 0; l < n; ++l) products(i, j) += factor.r(i, l) * conjugate(factor.r(j, l));
+    pivoted_factor<W> inner(products, 0);
+    auto const m = inner.orthonormalizer();
+    if (!inner.has_memory || !m || m.cols() < count) return {};
+    for (index_t j = 0; j < count; ++j)
+        for (index_t l = 0; l < count; ++l)
+            for (index_t i = 0; i < n; ++i) vectors(i, j) += conjugate(factor.r(l, i)) * m(l, j);
+    return vectors;
+}
+
 // Rotates pairs of columns of X until all are orthogonal (Hestenes: Inversion of matrices by biorthogonalization, 1958):
 // they are then left singular vectors times their singular values. Returns false if they are not after many sweeps.
 template <class W>
