@@ -160,15 +160,18 @@ void transform_by_definition(Q const& p, double* roots, double* column) {
 
 // ---- blocks of transforms ---------------------------------------------------------------------------------
 
-// The memory that blocks take: numbers for each thread, and for all threads together. Blocks of halved transforms have a
-// row more, and where these are long, two of them meet.
+// The memory that blocks take, in numbers: for each thread, and for all threads together. Two buffers of rows, which begin
+// half a page apart: a processor takes a read for one that waits for a write if their places within pages are the same.
+// Blocks of halved transforms have a row more, and where these are long, two of them meet.
 template <class R>
 struct dft_room {
-    index_t own, shared;
-    explicit dft_room(dft_division<R> const& d)
-        : own((d.is_halved ? (d.is_long() ? 8 : 4) * (d.most() + 1) : 4 * d.most()) *
-              dft_kernels_here<R>().lanes),
-          shared(d.is_long() ? (d.is_chirp() ? 4 : 2) * d.length : 0) {}
+    index_t buffer, own, shared;
+    explicit dft_room(dft_division<R> const& d) {
+        index_t const W = dft_kernels_here<R>().lanes, apart = 2048 / index_t{sizeof(R)};
+        buffer = (d.is_halved ? d.most() + 1 : d.most()) * 2 * W + apart;
+        own = (d.is_halved && d.is_long() ? 4 : 2) * buffer;
+        shared = d.is_long() ? (d.is_chirp() ? 4 : 2) * d.length : 0;
+    }
 };
 
 // The transforms of the rows of a block, of a division that is not long. Returns where they are: in x, or in y. Both have
@@ -195,13 +198,14 @@ class dft_blocks {
 
 public:
     dft_blocks(job_type const& to_do, dft_plan<R> const& tables)
-        : job(to_do), plan(tables), with(dft_kernels_here<R>()), W(with.lanes), n(to_do.n) {}
+        : job(to_do), plan(tables), with(dft_kernels_here<R>()), W(with.lanes), n(to_do.n),
+          buffer(dft_room<R>(tables.division).buffer) {}
 
     index_t blocks() const { return divide_up(job.transforms(), W); }
     // Does the transforms of block b, each of which fits.
     void transform(index_t b, R* room) const {
-        index_t const q = b * W, count = smaller(W, job.transforms() - q), length = plan.division.length;
-        R *x = room, *y = room + 2 * W * length;
+        index_t const q = b * W, count = smaller(W, job.transforms() - q);
+        R *const x = room, *const y = room + buffer;
         if (count < W || !job.has_all_inputs())
             std::memset(x, 0, static_cast<std::size_t>(2 * W * n) * sizeof(R));
         load(q, count, x);
@@ -219,7 +223,7 @@ public:
     void transform_columns(index_t b, index_t q, R const* v, R* t, R* room) const {
         index_t const n1 = plan.division.n1, n2 = plan.division.n2, first = b * W,
                       count = smaller(W, n2 - first);
-        R *const x = room, *const y = room + 2 * W * plan.division.most();
+        R *const x = room, *const y = room + buffer;
         if (count < W) std::memset(x, 0, static_cast<std::size_t>(2 * W * n1) * sizeof(R));
         if (v)
             with.load({v + 2 * first, 2 * n2, 2, n1, count}, x);
@@ -231,7 +235,7 @@ public:
     }
     void transform_rows(index_t b, index_t q, R const* t, R* v, R* room) const {
         index_t const n2 = plan.division.n2, first = b * W, count = smaller(W, plan.division.n1 - first);
-        R *const x = room, *const y = room + 2 * W * plan.division.most();
+        R *const x = room, *const y = room + buffer;
         if (count < W) std::memset(x, 0, static_cast<std::size_t>(2 * W * n2) * sizeof(R));
         with.load({t + 2 * n2 * first, 2, 2 * n2, n2, count}, x);
         R* const done = with.passes(plan.second, x, y);
@@ -354,7 +358,7 @@ private:
     job_type const& job;
     dft_plan<R> const& plan;
     dft_kernels<R> const& with;
-    index_t W, n;
+    index_t W, n, buffer;
 };
 
 // f(part, room) for each of `count` parts by at most `team` threads, of which each has `room` numbers.

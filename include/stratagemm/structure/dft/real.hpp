@@ -19,7 +19,7 @@ class dft_halves {
 public:
     dft_halves(job_type const& to_do, dft_plan<R> const& tables)
         : job(to_do), plan(tables), with(dft_kernels_here<R>()), W(with.lanes), h(tables.division.n),
-          n1(tables.division.n1), n2(tables.division.n2), block((tables.division.most() + 1) * 2 * W) {}
+          n1(tables.division.n1), n2(tables.division.n2), block(dft_room<R>(tables.division).buffer) {}
 
     index_t blocks() const { return divide_up(job.transforms(), W); }
     // Does the transforms of block b, each of which fits.
