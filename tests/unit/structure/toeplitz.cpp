@@ -185,8 +185,8 @@ TEMPLATE_TEST_CASE("the error by transforms is as expected, and bits do not depe
 TEMPLATE_TEST_CASE("the product of two Toeplitz matrices", "", float, double, std::complex<float>,
                    std::complex<double>) {
     using T = TestType;
-    constexpr index_t sides[][3] = {{1, 1, 1},   {5, 4, 1},    {1, 90, 30},
-                                    {40, 9, 33}, {40, 60, 50}, {1100, 17, 30}};
+    constexpr index_t sides[][3] = {{1, 1, 1},    {5, 4, 1},      {1, 90, 30},   {40, 9, 33},
+                                    {40, 60, 50}, {1100, 17, 30}, {31, 17, 1100}};
     for (auto const& s : sides) {
         index_t const m = s[0], k = s[1], n = s[2];
         if (support::sanitized && m > 1000) continue;

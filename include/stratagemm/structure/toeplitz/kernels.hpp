@@ -21,16 +21,35 @@ struct diagonal_term {
     double factor, factor_low;
     double const *numbers, *numbers_low;
 };
-// Sums along diagonals: add or add_twofold adds two terms to n sums; the store functions round alpha times the sums. `low`
-// of sums that are not twofold is null for these.
+// Factors that go backwards, all times one sign.
+struct diagonal_factors {
+    double const *factors, *factors_low;
+    double sign;
+};
+// Two terms; sums that have them, times alpha, go to `to`, unless that is null.
+template <class R>
+struct diagonal_row {
+    diagonal_term term[2];
+    R* to = nullptr;
+};
+// Sums along diagonals of a C of R, twofold for double. The functions read `low` and lower halves in that case alone.
+//   add_one, add_two   add one row or two to n sums
+//   begin              sum i += x_(-l) numbers_(i - l) for l < k. n is rounded up to a multiple of `block`
+template <class R>
 struct diagonal_kernels {
-    void (*add)(double* sum, double* low, diagonal_term const& a, diagonal_term const& b, index_t n);
-    void (*add_twofold)(double* sum, double* low, diagonal_term const& a, diagonal_term const& b, index_t n);
-    void (*store_floats)(double const* sum, double const* low, float* to, double alpha, index_t n);
-    void (*store_doubles)(double const* sum, double const* low, double* to, double alpha, index_t n);
+    void (*add_one)(double* sum, double* low, diagonal_row<R> const* rows, index_t n, double alpha);
+    void (*add_two)(double* sum, double* low, diagonal_row<R> const* rows, index_t n, double alpha);
+    void (*begin)(double* sum, double* low, diagonal_factors const& x, double const* numbers,
+                  double const* numbers_low, index_t k, index_t n);
+    index_t block;
 };
 
 #define STRATAGEMM_OP STRATAGEMM_TARGET inline __attribute__((always_inline))
+#ifdef __CUDACC__ // which warns of it
+#    define STRATAGEMM_UNROLLED
+#else
+#    define STRATAGEMM_UNROLLED _Pragma("GCC unroll 8")
+#endif
 namespace host_portable {
 #define STRATAGEMM_TARGET
 #include "diagonals.inl.hpp"
@@ -52,6 +71,7 @@ namespace host_avx512 {
 } // namespace host_avx512
 #endif
 #undef STRATAGEMM_OP
+#undef STRATAGEMM_UNROLLED
 
 // The kernels of the instruction set in force.
 template <class R>
@@ -63,13 +83,14 @@ spectrum_kernels<R> const& spectrum_kernels_here() {
 #endif
     return host_portable::spectrum_table<R>;
 }
-inline diagonal_kernels const& diagonal_kernels_here() {
+template <class R>
+diagonal_kernels<R> const& diagonal_kernels_here() {
 #if defined(__x86_64__)
     isa_choice const& choice = current_isa();
-    if (choice.available && choice.isa >= host_isa::avx512) return host_avx512::diagonal_table;
-    if (choice.available && choice.isa >= host_isa::avx2) return host_avx2::diagonal_table;
+    if (choice.available && choice.isa >= host_isa::avx512) return host_avx512::diagonal_table<R>;
+    if (choice.available && choice.isa >= host_isa::avx2) return host_avx2::diagonal_table<R>;
 #endif
-    return host_portable::diagonal_table;
+    return host_portable::diagonal_table<R>;
 }
 
 STRATAGEMM_END

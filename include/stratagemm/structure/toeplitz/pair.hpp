@@ -23,6 +23,8 @@ struct diagonal_numbers {
     static constexpr bool is_twofold = std::is_same_v<real_t<T>, double>;
     static constexpr int parts = complex_like<T> ? 2 : 1, halves = is_twofold ? 2 : 1,
                          arrays = parts * halves;
+    static index_t size(index_t count) { return arrays * (count + beyond); }
+    static constexpr index_t beyond = 64; // zeros behind, which a last block of sums reads
     double* at[parts][halves];
     double largest = 0;
     bool is_finite = true;
@@ -31,7 +33,10 @@ struct diagonal_numbers {
     template <class F>
     diagonal_numbers(double* room, index_t count, F const& element) {
         for (int p = 0; p < parts; ++p)
-            for (int h = 0; h < halves; ++h) at[p][h] = room + (p * halves + h) * count;
+            for (int h = 0; h < halves; ++h) {
+                at[p][h] = room + (p * halves + h) * (count + beyond);
+                for (index_t s = count; s < count + beyond; ++s) at[p][h][s] = 0;
+            }
         for (index_t s = 0; s < count; ++s) {
             T const x = element(s);
             if constexpr (complex_like<T>)
@@ -60,6 +65,8 @@ private:
     }
 };
 
+inline constexpr index_t diagonals_of_chunk = 1024;
+
 // Sums along diagonals of C = A B, both Toeplitz matrices: element (i, j) is on diagonal j - i.
 template <class Q>
 class diagonal_sums {
@@ -67,17 +74,21 @@ public:
     using T = typename Q::c_type;
     using R = real_t<T>;
     using numbers = diagonal_numbers<T>;
-    static constexpr index_t width = 1024; // diagonals of a chunk, whose sums stay in the first-level cache
+    static constexpr index_t width =
+        diagonals_of_chunk; // diagonals of a chunk, whose sums stay in the first-level cache
     static constexpr int parts = numbers::parts, halves = numbers::halves;
 
-    static index_t own_room() { return 2 * width * parts * halves; } // as much for the first column
-    static index_t shared_room(index_t m, index_t n, index_t k) { return numbers::arrays * (m + n + 2 * k); }
+    static constexpr index_t line = width + numbers::beyond;        // sums of a last block are written behind
+    static index_t own_room() { return 2 * line * parts * halves; } // as much for the first column
+    static index_t shared_room(index_t m, index_t n, index_t k) {
+        return numbers::size(m + k - 1) + numbers::size(n + k - 1);
+    }
 
     // The columns of C are backwards if one of the two is a Hankel matrix.
     diagonal_sums(Q const& problem, double* room)
         : p(problem), m(p.c.rows), n(p.c.cols), k(p.a.cols), turns_(p.a.is_hankel != p.b.is_hankel),
           a_(room, m + k - 1, [&](index_t s) { return element_of(p.a, p.a.is_hankel ? s : m + k - 2 - s); }),
-          b_(room + numbers::arrays * (m + k - 1), k + n - 1,
+          b_(room + numbers::size(m + k - 1), k + n - 1,
              [&](index_t s) { return element_of(p.b, turns_ ? k + n - 2 - s : s); }) {}
 
     // Whether no sum can overflow, and no upper half times an upper half.
@@ -89,16 +100,22 @@ public:
     void run(index_t chunk, double* room) const {
         double* sum[parts][halves];
         for (int part = 0; part < parts; ++part)
-            for (int h = 0; h < halves; ++h) sum[part][h] = room + (part * halves + h) * width;
+            for (int h = 0; h < halves; ++h) sum[part][h] = room + (part * halves + h) * line;
         std::memset(room, 0, static_cast<std::size_t>(own_room()) * sizeof(double));
         index_t const first = chunk * width - (m - 1), end = smaller(first + width, n);
         begin(first, end, sum);
         // Diagonal d has rows from -d on, and columns up to n.
         for (index_t i = end <= 0 ? 1 - end : 0; i < m && first < n - i; ++i) {
-            index_t const last = smaller(end, n - i), from = larger_of(first, 1 - i);
-            if (i > 0 && from < last) add_row(i, from, last, first, sum);
+            index_t const begins = larger_of(first, 1 - i), ends = smaller(end, n - i);
+            if constexpr (parts == 1)
+                if (stores_plain() && i > 0 && i + 1 < m && begins < ends - 1) {
+                    add_two_rows(i++, begins, ends, first, sum);
+                    if (-i >= first) store(i, 0, 1, -i - first, sum);
+                    continue;
+                }
+            if (i > 0 && begins < ends) add_row(i, begins, ends, first, sum);
             index_t const stored = larger_of(first, -i);
-            if (stored < last) store(i, stored + i, last - stored, stored - first, sum);
+            if (stored < ends) store(i, stored + i, ends - stored, stored - first, sum);
         }
     }
 
@@ -108,77 +125,106 @@ private:
         T const x = element_of_sequence(a, at, 0, 0);
         return a.conjugate ? conjugate(x) : x;
     }
-    // x times numbers of b, and y times others, added to sums [at, at + count).
-    struct pair {
-        index_t x, from_x, y, from_y; // which of a, and where those of b begin
-    };
-    void add(pair const& w, index_t at, index_t count, double y_sign, double* (&sum)[parts][halves],
-             diagonal_numbers<T> const& x_of, diagonal_numbers<T> const& of) const {
-        auto const& with = diagonal_kernels_here();
-        auto const run = numbers::is_twofold ? with.add_twofold : with.add;
-        auto const term = [&](int part, index_t s, double sign, int of_part, index_t from) {
-            return of.term(of_part, sign * x_of.high(part, s), sign * x_of.low(part, s), from);
-        };
+    double* low_of(double* (&sum)[parts][halves], int part, index_t at) const {
+        return sum[part][halves - 1] + at;
+    }
+
+    // What row i of C has beside row i - 1, on diagonals from `begins` on: part `of` of A times part `part` of B.
+    diagonal_row<R> row_of(index_t i, index_t begins, int of, int part, double sign) const {
+        index_t const x = i + k - 1, y = i - 1;
+        return {{b_.term(part, sign * a_.high(of, x), sign * a_.low(of, x), k + begins + i - 1),
+                 b_.term(part, -sign * a_.high(of, y), -sign * a_.low(of, y), begins + i - 1)}};
+    }
+    void add_row(index_t i, index_t begins, index_t ends, index_t first,
+                 double* (&sum)[parts][halves]) const {
+        auto const& with = diagonal_kernels_here<R>();
+        index_t const at = begins - first, count = ends - begins;
         for (int part = 0; part < parts; ++part) {
-            double *const to = sum[part][0] + at, *const low = sum[part][halves - 1] + at;
-            run(to, low, term(0, w.x, 1, part, w.from_x), term(0, w.y, y_sign, part, w.from_y), count);
+            double *const sums = sum[part][0] + at, *const low = low_of(sum, part, at);
+            diagonal_row<R> rows[2] = {row_of(i, begins, 0, part, 1)};
             if constexpr (parts == 2) {
-                double const sign = part == 0 ? -1 : 1; // i i is -1
-                run(to, low, term(1, w.x, sign, 1 - part, w.from_x),
-                    term(1, w.y, y_sign * sign, 1 - part, w.from_y), count);
+                rows[1] = row_of(i, begins, 1, 1 - part, part == 0 ? -1 : 1); // i i is -1
+                with.add_two(sums, low, rows, count, 1);
+            } else {
+                with.add_one(sums, low, rows, count, 1);
             }
         }
     }
-    // Row i of C from row i - 1.
-    void add_row(index_t i, index_t from, index_t last, index_t first, double* (&sum)[parts][halves]) const {
-        add({i + k - 1, k + from + i - 1, i - 1, from + i - 1}, from - first, last - from, -1, sum, a_, b_);
-    }
-    // The first element of each diagonal: of the first row of C, and of its first column.
-    void begin(index_t first, index_t end, double* (&sum)[parts][halves]) const {
-        index_t const right = larger_of(first, 0);
-        for (index_t l = 0; right < end && l < k; l += 2) {
-            index_t const next = l + 1 < k ? l + 1 : l;
-            add({k - 1 - l, k - 1 - l + right, k - 1 - next, k - 1 - next + right}, right - first,
-                end - right, next > l ? 1 : 0, sum, a_, b_);
+    // Rows i and i + 1, which are stored but for their first column. The second may begin one diagonal earlier, and end
+    // one earlier.
+    void add_two_rows(index_t i, index_t begins, index_t ends, index_t first,
+                      double* (&sum)[parts][halves]) const {
+        auto const& with = diagonal_kernels_here<R>();
+        auto const at = [&](index_t row, index_t d) {
+            auto one = row_of(row, d, 0, 0, 1);
+            one.to = p.c.data + (row * p.c.row_stride + d + row);
+            return one;
+        };
+        auto const add = [&](auto kernel, diagonal_row<R> const* rows, index_t d, index_t count) {
+            if (count > 0) kernel(sum[0][0] + d - first, low_of(sum, 0, d - first), rows, count, p.alpha);
+        };
+        index_t const both = smaller(ends, n - i - 1);
+        diagonal_row<R> const rows[] = {at(i, begins), at(i + 1, begins)}, last = at(i, both);
+        add(with.add_two, rows, begins, both - begins);
+        add(with.add_one, &last, both, ends - both);
+        if (begins > first) { // diagonal -i, whose first element is in row i
+            store(i, 0, 1, begins - 1 - first, sum);
+            diagonal_row<R> const early = at(i + 1, begins - 1);
+            add(with.add_one, &early, begins - 1, smaller(1, n - i - begins));
         }
-        // Diagonals below begin in rows, which lie the other way round.
-        index_t const below = smaller(end, 0), count = below - first, row = 1 - below;
+    }
+    // `count` sums of k products: numbers of x backwards from one on, times others from one on.
+    void add_products(numbers const& x, index_t from_x, numbers const& y, index_t from_y, index_t at,
+                      index_t count, double* (&sum)[parts][halves]) const {
+        auto const& with = diagonal_kernels_here<R>();
+        auto const add = [&](int part, int of, double sign) {
+            int const other = of == 0 ? part : 1 - part;
+            with.begin(sum[part][0] + at, low_of(sum, part, at),
+                       {x.at[of][0] + from_x, x.at[of][halves - 1] + from_x, sign}, y.at[other][0] + from_y,
+                       y.at[other][halves - 1] + from_y, k, count);
+        };
+        for (int part = 0; part < parts; ++part) {
+            add(part, 0, 1);
+            if constexpr (parts == 2) add(part, 1, part == 0 ? -1 : 1);
+        }
+    }
+    // The first element of each diagonal: of the first row of C, and of its first column, whose numbers lie the other way
+    // round.
+    void begin(index_t first, index_t end, double* (&sum)[parts][halves]) const {
+        index_t const right = larger_of(first, 0), below = smaller(end, 0), count = below - first,
+                      row = 1 - below;
         double* turned[parts][halves];
         for (int part = 0; part < parts; ++part)
-            for (int h = 0; h < halves; ++h) turned[part][h] = sum[part][h] + parts * halves * width;
-        for (index_t l = 0; count > 0 && l < k; l += 2) {
-            index_t const next = l + 1 < k ? l + 1 : l;
-            add({k - 1 - l, row - l + k - 1, k - 1 - next, row - next + k - 1}, 0, count, next > l ? 1 : 0,
-                turned, b_, a_);
-        }
+            for (int h = 0; h < halves; ++h) turned[part][h] = sum[part][h] + parts * halves * line;
+        if (right < end) add_products(a_, k - 1, b_, k - 1 + right, right - first, end - right, sum);
+        if (count <= 0) return;
+        add_products(b_, k - 1, a_, row + k - 1, 0, count, turned);
         for (int part = 0; part < parts; ++part)
             for (int h = 0; h < halves; ++h)
                 for (index_t l = 0; l < count; ++l) sum[part][h][count - 1 - l] = turned[part][h][l];
     }
+    // Whether C is alpha times the sums, in rows without gaps.
+    bool stores_plain() const {
+        return parts == 1 && std::is_same_v<typename Q::epilogue_type, identity> && p.c.col_stride == 1 &&
+               p.beta == typename Q::scalar(0) && !turns_;
+    }
     // C_ij for `count` columns from j on.
     void store(index_t i, index_t j, index_t count, index_t at, double* (&sum)[parts][halves]) const {
-        constexpr bool is_plain = std::is_same_v<typename Q::epilogue_type, identity>;
-        if constexpr (is_plain && parts == 1)
-            if (p.c.col_stride == 1 && p.beta == typename Q::scalar(0) && !turns_) {
-                auto const& with = diagonal_kernels_here();
-                double const* const low = numbers::is_twofold ? sum[0][1] + at : nullptr;
-                T* const to = p.c.data + (i * p.c.row_stride + j);
-                if constexpr (std::is_same_v<T, float>)
-                    with.store_floats(sum[0][0] + at, low, to, p.alpha, count);
-                else
-                    with.store_doubles(sum[0][0] + at, low, to, p.alpha, count);
-                return;
-            }
         for (index_t l = 0; l < count; ++l) {
             auto const value = [&](int part) {
                 double const x = sum[part][0][at + l];
-                return static_cast<R>(numbers::is_twofold ? x + sum[part][halves - 1][at + l] : x);
+                return numbers::is_twofold ? x + sum[part][halves - 1][at + l] : x;
             };
+            if (stores_plain()) { // rounded once, as vectors are
+                if constexpr (parts == 1)
+                    p.c(i, j + l) = static_cast<T>(static_cast<double>(p.alpha) * value(0));
+                continue;
+            }
             index_t const column = turns_ ? n - 1 - (j + l) : j + l;
             if constexpr (parts == 2)
-                finish_element(p, i, column, T(value(0), value(1)));
+                finish_element(p, i, column, T(static_cast<R>(value(0)), static_cast<R>(value(1))));
             else
-                finish_element(p, i, column, value(0));
+                finish_element(p, i, column, static_cast<R>(value(0)));
         }
     }
 
@@ -299,15 +345,15 @@ private:
                       team = this->leaf().team(products_of_sums(s));
         return static_cast<int>(larger_of(1, smaller(team, chunks)));
     }
-    static constexpr index_t diagonals_of_chunk = 1024;
     template <class S>
     static std::size_t bytes_of_sums(S const& s, int team) {
         using T = typename S::c_type;
         auto const bytes = [](index_t doubles) {
             return arena::rounded(static_cast<std::size_t>(doubles) * sizeof(double));
         };
-        constexpr index_t arrays = diagonal_numbers<T>::arrays;
-        return bytes(arrays * (s.m + s.n + 2 * s.k)) + bytes(2 * diagonals_of_chunk * arrays * team);
+        using numbers = diagonal_numbers<T>;
+        return bytes(numbers::size(s.m + s.k) + numbers::size(s.n + s.k)) +
+               bytes(2 * (diagonals_of_chunk + numbers::beyond) * numbers::arrays * team);
     }
     template <class F>
     static footprint bytes_of_sequence(F const& f, index_t rows, index_t cols) {
