@@ -78,13 +78,21 @@ void set_sequence(A const& a, index_t i, index_t j, index_t period, spectrum_num
     R* const numbers = reinterpret_cast<R*>(z);
     constexpr index_t width = complex_like<typename A::value_type> ? 2 : 1;
     for (index_t t = 0; t < width * period; ++t) numbers[t] = R(0);
-    for (index_t t = 1 - n; t < m; ++t) {
-        auto const x = element_of_sequence(a, a.is_hankel ? t + n - 1 : m - 1 - t, i, j);
-        R* const to = numbers + width * (t < 0 ? t + period : t);
-        if constexpr (width == 2)
-            to[0] = x.real(), to[1] = x.imag();
-        else
-            to[0] = x;
+    index_t at = a.zeros[0];
+    for (auto const& r : a.runs) {
+        auto const& v = r.first;
+        auto const* x = v.data;
+        if (r.count > 0) x += i * v.row_stride + j * v.col_stride;
+        for (index_t b = 0; b < r.count; ++b, ++at) {
+            index_t const t = a.is_hankel ? at - (n - 1) : m - 1 - at;
+            auto const element =
+                scaled_by(v.scale, v.conjugate ? conjugate(x[b * r.stride]) : x[b * r.stride]);
+            R* const to = numbers + width * (t < 0 ? t + period : t);
+            if constexpr (width == 2)
+                to[0] = element.real(), to[1] = element.imag();
+            else
+                to[0] = element;
+        }
     }
 }
 // The transform z of the sequence as rows of a spectrum, divided by the number of points, which the transform back is

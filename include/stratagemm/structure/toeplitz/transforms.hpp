@@ -194,11 +194,9 @@ private:
         else
             return !dft_division<real_t<T>>(o.sides.points).is_long();
     }
-    // Columns that are transformed together in memory: one if transforms are long and run one after another anyway.
+    // Columns that are loaded and stored together, since rows of B and C may be contiguous.
     template <class T>
     static index_t at_a_time(outline<T> const& o) {
-        if constexpr (!by_definition)
-            if (dft_division<real_t<T>>(o.sides.points).is_long()) return 1;
         return smaller(o.columns < 1 ? 1 : o.columns, 16);
     }
     template <class T>
@@ -220,7 +218,7 @@ private:
             return errors_of(dft_division<real_t<T>>(o.sides.points));
     }
 
-    // ---- transforms in memory: columns side by side, in place
+    // ---- transforms in memory: of columns one after another, in place
     template <class R>
     using dft_problem = problem<dft<R>, view<spectrum_number<R> const>, view<spectrum_number<R>>>;
     template <class T>
@@ -240,7 +238,7 @@ private:
     status transform(spectrum_number<R>* z, index_t points, index_t columns, bool back, arena& memory) const {
         dft<R> d(points);
         d.conjugate = back;
-        view<spectrum_number<R>> const all{z, points, columns, columns, 1};
+        view<spectrum_number<R>> const all{z, points, columns, 1, points};
         return dft_product<P>(this->base_)(dft_problem<R>{{R(1)}, d, all, {}, all, all}, memory);
     }
 
@@ -321,46 +319,50 @@ private:
             index_t const count = smaller(most, o.columns - first);
             for (index_t j = 0; j < o.q; ++j) {
                 number* const to = z + j * points * most;
-                each_row(points, count, [&](index_t k) {
-                    for (index_t l = 0; l < count; ++l)
-                        to[k * count + l] = k < columns.inputs() ? columns.input(j, first + l, k) : number();
+                each_part(points, count, [&](index_t k, index_t end) {
+                    for (; k < end; ++k)
+                        for (index_t l = 0; l < count; ++l)
+                            to[l * points + k] =
+                                k < columns.inputs() ? columns.input(j, first + l, k) : number();
                 });
                 if (status s = transform(to, points, count, false, memory); !s) return s;
             }
             for (index_t i = 0; i < o.p; ++i) {
-                each_row(points, count, [&](index_t k) {
-                    for (index_t j = 0; j < o.q; ++j)
-                        add_products<T>(z + j * points * most, k, points, count,
-                                        spectra + (i * o.q + j) * o.sides.numbers(), j > 0, y + k * count);
+                each_part(points, count, [&](index_t k, index_t end) {
+                    for (index_t l = 0; l < count; ++l)
+                        for (index_t j = 0; j < o.q; ++j)
+                            add_products<T>(z + (j * most + l) * points, k, end, points,
+                                            spectra + (i * o.q + j) * o.sides.numbers(), j > 0,
+                                            y + l * points);
                 });
                 if (status s = transform(y, points, count, true, memory); !s) return s;
-                each_row(columns.outputs(), count, [&](index_t k) {
-                    for (index_t l = 0; l < count; ++l)
-                        columns.output(i, first + l, k, columns.scaled(y[k * count + l]));
+                each_part(columns.outputs(), count, [&](index_t k, index_t end) {
+                    for (; k < end; ++k)
+                        for (index_t l = 0; l < count; ++l)
+                            columns.output(i, first + l, k, columns.scaled(y[l * points + k]));
                 });
             }
         }
         return {};
     }
+    // f(k, end) for parts of so many rows, on several threads.
     template <class F>
-    void each_row(index_t rows, index_t count, F const& f) const {
-        int const team = this->leaf().team(static_cast<double>(rows * count)),
-                  parts = static_cast<int>(smaller(rows, team));
-        this->leaf().each(team, parts, [&](int, int part) {
-            for (index_t k = rows * part / parts; k < rows * (part + 1) / parts; ++k) f(k);
-        });
+    void each_part(index_t rows, index_t count, F const& f) const {
+        index_t const team = this->leaf().team(static_cast<double>(rows * count)),
+                      parts = smaller(rows, team);
+        this->leaf().each(static_cast<int>(team), static_cast<int>(parts),
+                          [&](int, int part) { f(rows * part / parts, rows * (part + 1) / parts); });
     }
-    // Row k of columns z times the spectrum.
+    // Elements [k, end) of a column z times the spectrum.
     template <class T, class R>
-    static void add_products(spectrum_number<R> const* z, index_t k, index_t points, index_t count,
+    static void add_products(spectrum_number<R> const* z, index_t k, index_t end, index_t points,
                              R const* spectrum, bool adds, spectrum_number<R>* y) {
-        R const* const at = spectrum + k * spectrum_sides<T>::width;
-        index_t const back = k == 0 ? 0 : points - k;
-        for (index_t l = 0; l < count; ++l) {
-            auto sum = spectrum_number<R>(at[0], at[1]) * z[k * count + l];
+        for (; k < end; ++k) {
+            R const* const at = spectrum + k * spectrum_sides<T>::width;
+            auto sum = spectrum_number<R>(at[0], at[1]) * z[k];
             if constexpr (spectrum_sides<T>::is_real)
-                sum = sum + spectrum_number<R>(at[2], at[3]) * conjugate(z[back * count + l]);
-            y[l] = adds ? y[l] + sum : sum;
+                sum = sum + spectrum_number<R>(at[2], at[3]) * conjugate(z[k == 0 ? 0 : points - k]);
+            y[k] = adds ? y[k] + sum : sum;
         }
     }
 };
