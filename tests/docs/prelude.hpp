@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stratagemm/stratagemm.hpp>
+#include <stratagemm/structure/dct.hpp>
 #include <stratagemm/structure/dft.hpp>
 #include <stratagemm/structure/diagonal.hpp>
 #include <stratagemm/structure/events.hpp>

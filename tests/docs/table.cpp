@@ -71,6 +71,16 @@ struct transform {
         }
     }();
 };
+struct cosines {
+    template <class P, class T>
+    static constexpr bool takes = [] {
+        using R = sg::real_t<T>;
+        if constexpr (std::is_same_v<R, float> || std::is_same_v<R, double>)
+            return sg::takes<sg::dct_product<P>, sg::problem<sg::dct<R>, in<P, T>, out<P, T>>>;
+        else
+            return false;
+    }();
+};
 struct walsh {
     template <class P, class T>
     static constexpr bool takes = [] {
@@ -204,6 +214,7 @@ int main() {
     row<csr>("operands `csr`, `coo`, `ell`, `blocked_ell`, `bsr`, `two_of_four`: sparse A or B");
     row<events>("operand `events`: mostly zero A or B");
     row<transform>("operand `dft`: a Fourier transform");
+    row<cosines>("operand `dct`: a cosine transform");
     row<walsh>("operand `hadamard`: a Hadamard transform");
     row<transform_back>("operand `irdft`: half a spectrum to real numbers");
     row<toeplitz>("operands `toeplitz`, `hankel`, `circulant`, `block_toeplitz`");

@@ -7,6 +7,7 @@
 #include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/blocked_ell.hpp>
 #include <stratagemm/structure/bsr.hpp>
+#include <stratagemm/structure/dct.hpp>
 #include <stratagemm/structure/dft.hpp>
 #include <stratagemm/structure/ell.hpp>
 #include <stratagemm/structure/hadamard.hpp>
@@ -31,6 +32,7 @@ int main() {
     sg::fft(sg::host{}, z, z);
     sg::gemm(sg::host{}, sg::hadamard<float>(4), a, b);
     sg::gemm(sg::host{}, sg::gaussian<float>(4, 4, 1), a, c);
+    sg::gemm(sg::host{}, sg::dct<float>(4), a, b);
     sg::cuda const gpu;
     sg::cuda::matrix<float> d(gpu, 4, 4), e(gpu, 4, 4);
     sg::gemm(gpu, d, d, e, sg::relu);
