@@ -143,7 +143,7 @@ TEMPLATE_TEST_CASE("dct of every length is the transform by its definition", "",
             sg::gemm(sg::reference{}, sg::dct<sg::real_t<X>>(n, type), x, y);
             REQUIRE(error_of(type, x, y, n) <= bound_of<X>(sg::reference{}, type, n, 9).expected);
         }
-        CHECK(tightest > 0.05);
+        if (!support::sanitized) CHECK(tightest > 0.05);
     }
 }
 

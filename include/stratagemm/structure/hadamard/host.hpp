@@ -191,6 +191,12 @@ public:
         }
         g.to = g.room;
         with.transform(g);
+        index_t const elements = W / width; // of a vector
+        if constexpr (job_type::template has_numbers<C>)
+            if (along && job.by_sequency && !is_long() && job.is_plain && is_row(job.p.c, at, row) &&
+                at.rows >= elements)
+                return with.by_sequency({room, row, true},
+                                        reinterpret_cast<R*>(job.output(at.batch, 0, at.j)), job.bits, width);
         finish(at, g.room);
     }
 

@@ -37,13 +37,28 @@ struct hadamard_kernels {
     index_t lanes;
     int widest; // log2 of the rows that a pass combines
     void (*transform)(hadamard_block<R> const&);
+    // Writes transforms of 1 << bits points, whose elements have `width` numbers, in order of sequency. `from` has vectors
+    // in natural order. There are at least as many vectors as a vector has elements.
+    void (*by_sequency)(hadamard_rows<R const> const& from, R* to, int bits, index_t width);
 };
 
-// For lane i: the lane that is Step away, and the sign that it takes.
+// Which lane of two vectors, numbered through, a third vector has at i: the lane that is Step away; groups of one vector and
+// of the other in turn, from the lower halves or from the upper; or the groups of one vector backwards.
 template <int Step>
 struct hadamard_partner {
     static constexpr int of(int i) { return i ^ Step; }
 };
+template <int Lanes, int Group, int Upper>
+struct hadamard_in_turn {
+    static constexpr int of(int i) {
+        return i / Group % 2 * Lanes + i / (2 * Group) * Group + i % Group + Upper * (Lanes / 2);
+    }
+};
+template <int Lanes, int Group>
+struct hadamard_backwards {
+    static constexpr int of(int i) { return (Lanes / Group - 1 - i / Group) * Group + i % Group; }
+};
+// The sign of lane i in a difference of lanes that are Step apart.
 template <class R, int Step>
 struct hadamard_signs {
     R at[64 / sizeof(R)];

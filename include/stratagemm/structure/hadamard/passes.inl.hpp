@@ -6,19 +6,18 @@
 
 inline constexpr int hadamard_widest = masked ? 4 : 3; // 16 rows and a temporary take more than 16 registers
 
-// The vector with the lanes that are Step apart exchanged. Written out: nvcc loses a pack among these arguments.
-template <class R, int Step>
-STRATAGEMM_OP vec<R> hadamard_exchange(vec<R> a) {
-    using At = hadamard_partner<Step>;
+// Lanes of two vectors, numbered through. Written out: nvcc loses a pack among these arguments.
+template <class R, class At>
+STRATAGEMM_OP vec<R> hadamard_pick(vec<R> a, vec<R> b, At) {
     if constexpr (lanes<R> == 2)
-        return __builtin_shufflevector(a, a, At::of(0), At::of(1));
+        return __builtin_shufflevector(a, b, At::of(0), At::of(1));
     else if constexpr (lanes<R> == 4)
-        return __builtin_shufflevector(a, a, At::of(0), At::of(1), At::of(2), At::of(3));
+        return __builtin_shufflevector(a, b, At::of(0), At::of(1), At::of(2), At::of(3));
     else if constexpr (lanes<R> == 8)
-        return __builtin_shufflevector(a, a, At::of(0), At::of(1), At::of(2), At::of(3), At::of(4), At::of(5),
+        return __builtin_shufflevector(a, b, At::of(0), At::of(1), At::of(2), At::of(3), At::of(4), At::of(5),
                                        At::of(6), At::of(7));
     else
-        return __builtin_shufflevector(a, a, At::of(0), At::of(1), At::of(2), At::of(3), At::of(4), At::of(5),
+        return __builtin_shufflevector(a, b, At::of(0), At::of(1), At::of(2), At::of(3), At::of(4), At::of(5),
                                        At::of(6), At::of(7), At::of(8), At::of(9), At::of(10), At::of(11),
                                        At::of(12), At::of(13), At::of(14), At::of(15));
 }
@@ -26,7 +25,7 @@ STRATAGEMM_OP vec<R> hadamard_exchange(vec<R> a) {
 template <class R, int Step>
 STRATAGEMM_OP vec<R> hadamard_within(vec<R> x, index_t top, index_t last) {
     if (Step <= top && Step >= last)
-        x = hadamard_exchange<R, Step>(x) + x * load<R>(hadamard_sign<R, Step>.at);
+        x = hadamard_pick<R>(x, x, hadamard_partner<Step>{}) + x * load<R>(hadamard_sign<R, Step>.at);
     if constexpr (Step > 1) x = hadamard_within<R, Step / 2>(x, top, last);
     return x;
 }
@@ -103,5 +102,54 @@ STRATAGEMM_TARGET void hadamard_transform(hadamard_block<R> const& g) {
     }
 }
 
+// The low bits of a place by sequency come from the high bits of the row. So vectors that are as far apart as can be are
+// transposed: what was one lane of them becomes a vector that lies in one piece. Where the other bits of the row have an
+// odd sum, the low bits of its place are inverted, so this piece is backwards.
+template <class R, int Width>
+STRATAGEMM_TARGET void hadamard_order_by(hadamard_rows<R const> const& from, R* to, int bits) {
+    constexpr int count = lanes<R> / Width, steps = __builtin_ctz(count); // elements of a vector
+    index_t const apart = index_t{1} << (bits - 2 * steps);
+    auto const is_odd = [](index_t i) { return __builtin_parityll(static_cast<unsigned long long>(i)); };
+    index_t row_at[count], place_of_lane[count];
+    for (index_t i = 0; i < count; ++i) {
+        row_at[i] = row_of_sequency(i, steps) * apart;
+        place_of_lane[i] = sequency_of_row(i, bits) & -index_t{count};
+    }
+    for (index_t base = 0; base < apart; ++base) {
+        vec<R> x[count], y[count];
+        int const turned = is_odd(base) ? count - 1 : 0;
+        STRATAGEMM_UNROLLED
+        for (int i = 0; i < count; ++i) x[i] = load<R>(from.data + from.at(row_at[i ^ turned] + base));
+        STRATAGEMM_UNROLLED
+        for (int round = 1; round < count; round *= 2) {
+            STRATAGEMM_UNROLLED
+            for (int i = 0; i < count / 2; ++i) {
+                y[2 * i] = hadamard_pick<R>(x[i], x[i + count / 2], hadamard_in_turn<lanes<R>, Width, 0>{});
+                y[2 * i + 1] =
+                    hadamard_pick<R>(x[i], x[i + count / 2], hadamard_in_turn<lanes<R>, Width, 1>{});
+            }
+            STRATAGEMM_UNROLLED
+            for (int i = 0; i < count; ++i) x[i] = y[i];
+        }
+        index_t const place = sequency_of_row(base * count, bits) & -index_t{count};
+        STRATAGEMM_UNROLLED
+        for (int i = 0; i < count; ++i) {
+            vec<R> const v = __builtin_parity(static_cast<unsigned>(i))
+                                 ? hadamard_pick<R>(x[i], x[i], hadamard_backwards<lanes<R>, Width>{})
+                                 : x[i];
+            store<R>(to + (place ^ place_of_lane[i]) * Width, v);
+        }
+    }
+}
 template <class R>
-inline constexpr hadamard_kernels<R> hadamard_table{lanes<R>, hadamard_widest, hadamard_transform<R>};
+STRATAGEMM_TARGET void hadamard_by_sequency(hadamard_rows<R const> const& from, R* to, int bits,
+                                            index_t width) {
+    if (width == 2)
+        hadamard_order_by<R, 2>(from, to, bits);
+    else
+        hadamard_order_by<R, 1>(from, to, bits);
+}
+
+template <class R>
+inline constexpr hadamard_kernels<R> hadamard_table{lanes<R>, hadamard_widest, hadamard_transform<R>,
+                                                    hadamard_by_sequency<R>};
