@@ -6,15 +6,17 @@
 //   sg::count_sketch<float>(64, n, seed)                            one sign in each column
 //   auto const list = sg::keep_left(gpu, sg::count_sketch<float>(64, n, seed));   signs, listed once for many products
 //
-// An element is the same on the host and on every device, in float and, rounded, in double (sketch/random.hpp), and in
-// every part of a sketch: s.block(i, j, m, n) has the elements that s has there. s.element(i, j) gives one of them.
+// An element has the same bits on the host and on every device; in float it is the element in double, rounded
+// (sketch/random.hpp has the generator). A part has the elements that the sketch has there, with their factor:
+// s.block(i, j, m, n). s.element(i, j) gives one element.
 //
 // E[S^H S] = I: normal numbers have the variance 1 / rows; of complex ones, each part has half of that. Signs are those
 // of real numbers, divided by the root of their number in a column. scaled() gives other factors:
 // scaled(sqrt(rows), gaussian<T>(...)) has standard normal numbers.
 //
-// The result is that of the dense product with the written-out matrix by the policy, within the bound of the plan. The
-// same call gives the same bits, for any number of threads; a product of a batch has the bits that it has alone.
+// The result is that of the dense product with the written-out matrix by the policy, within the bound of the plan; but
+// zeros of a sparse sketch are not multiplied, so that 0 times Inf or NaN adds nothing. The same call gives the same bits,
+// for any number of threads; a product of a batch has the bits that it has alone.
 #pragma once
 
 #include "../gemm.hpp"

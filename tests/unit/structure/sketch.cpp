@@ -685,3 +685,38 @@ TEST_CASE("sketch: what cannot be drawn is refused in a sentence, and nothing is
         sg::sparse_sign<float>(0x7fffffff, 0x7fffffff, 1, 0x7fffffff).block(0x7ffffffa, 0x7ffffff0, 5, 0));
     CHECK(last_signs.usable());
 }
+
+TEST_CASE("sketch: parts without rows or columns") {
+    using S = sg::shape<sg::gaussian_form<float>, float, float>;
+    for (auto const& size : {S{0, 3, 5}, S{4, 0, 5}, S{4, 3, 0}}) {
+        auto const plan = sg::plan(sg::host{}, size);
+        CHECK(plan.error_bound().worst < 1e-5);
+        CHECK(plan.estimate() < 1e-3);
+        CHECK(!plan.describe().empty());
+    }
+    auto const check = [](auto const& s) {
+        sg::matrix<float> const x(0, 3);
+        sg::matrix<float> c(4, 3, [](index_t i, index_t) { return static_cast<float>(i); });
+        sg::gemm(sg::host{}, 1, s.block(2, 1, 4, 0), x, 2, c);
+        CHECK(c(3, 1) == 6);
+        sg::matrix<float> none(0, 3);
+        sg::gemm(sg::host{}, s.block(2, 1, 0, 4), sg::matrix<float>(4, 3), none);
+    };
+    check(sg::gaussian<float>(8, 9, 1));
+    check(sg::sparse_sign<float>(8, 9, 1, 3));
+}
+
+TEST_CASE("sketch: zeros of a sparse sketch are not multiplied") {
+    float const nan = std::numeric_limits<float>::quiet_NaN();
+    auto const s = sg::sparse_sign<float>(6, 20, 1, 2);
+    auto x = random_matrix<float>(20, 3, 1);
+    x(7, 1) = nan;
+    auto const check = [&](auto const& policy) {
+        sg::matrix<float> c(6, 3);
+        sg::gemm(policy, s, x, c);
+        for (index_t i = 0; i < 6; ++i)
+            for (index_t j = 0; j < 3; ++j) CHECK((c(i, j) != c(i, j)) == (j == 1 && s.element(i, 7) != 0));
+    };
+    check(sg::host{});
+    check(sg::reference{});
+}

@@ -23,9 +23,9 @@ struct sketch_panel {
     // `most` elements the sum of both, 2 / depth + 1 / across, is least where depth is twice as long as across.
     sketch_panel(index_t all_depth, index_t all_across, index_t most, bool is_whole_depth) {
         auto const even = static_cast<index_t>(__builtin_sqrt(2 * static_cast<double>(most)));
-        depth = is_whole_depth ? all_depth : within(all_depth, even);
-        across = within(all_across, most / larger_of(depth, 1));
-        if (!is_whole_depth) depth = within(all_depth, most / larger_of(across, 1));
+        depth = is_whole_depth ? larger_of(1, all_depth) : within(all_depth, even);
+        across = within(all_across, most / depth);
+        if (!is_whole_depth) depth = within(all_depth, most / across);
     }
     index_t elements() const { return depth * across; }
 
@@ -33,7 +33,7 @@ private:
     // Whole stripes of vectors and blocks of rows, if there is more than one panel.
     static index_t within(index_t all, index_t most) {
         constexpr index_t stripe = 64;
-        return all <= most ? all : most < stripe ? larger_of(most, 1) : most / stripe * stripe;
+        return larger_of(1, all <= most ? all : most < stripe ? most : most / stripe * stripe);
     }
 };
 
@@ -72,7 +72,8 @@ public:
     footprint workspace(S const& s) const {
         sketch_panel const panel = panel_of(s);
         footprint need;
-        each_size(s, panel, [&](auto const& one) { need = larger(need, this->base_.workspace(one)); });
+        each_panel(s, panel,
+                   [&](auto const& one, double) { need = larger(need, this->base_.workspace(one)); });
         space::share(need) += arena::rounded(static_cast<std::size_t>(panel.elements()) *
                                              sizeof(typename sketch_of<S>::value_type));
         return need;
@@ -186,8 +187,8 @@ private:
     // Calls f(shape, times) for each shape of a dense product, and how many there are of it.
     template <class S, class F>
     static void each_panel(S const& s, sketch_panel const& panel, F const& f) {
-        index_t const depths[] = {panel.depth, panel.depth > 0 ? s.k % panel.depth : 0},
-                      sides[] = {panel.across, panel.across > 0 ? across(s) % panel.across : 0};
+        index_t const depths[] = {smaller(panel.depth, s.k), s.k % panel.depth},
+                      sides[] = {smaller(panel.across, across(s)), across(s) % panel.across};
         for (int i = 0; i < 2; ++i)
             for (int l = 0; l < 2; ++l) {
                 if (sides[i] == 0 || depths[l] == 0) continue;
@@ -197,10 +198,6 @@ private:
                                  : dense_shape(s, s.m, sides[i], depths[l]),
                   times);
             }
-    }
-    template <class S, class F>
-    static void each_size(S const& s, sketch_panel const& panel, F const& f) {
-        each_panel(s, panel, [&](auto const& one, double) { f(one); });
     }
     // A number takes some 20 products of 32 bits, in vectors, each with a few other instructions; on a device, it is
     // written and read.

@@ -46,8 +46,7 @@ struct sign_form {
     using index_type = std::int32_t;
     static constexpr bool has_facts = true, is_sparse = true, has_elements = true;
     template <class P>
-    requires P::is_backend using over = std::conditional_t < requires { requires P::is_oracle; }
-    , sketch_product<P>, sign_product < P >> ;
+    requires P::is_backend using over = sign_product<P>;
 
     index_t signs = 1, all_rows = 1; // of a column
     bool turned = false;
