@@ -9,14 +9,14 @@
 #include <stratagemm/structure/events.hpp>
 #include <stratagemm/structure/hadamard.hpp>
 #include <stratagemm/structure/kronecker.hpp>
+#include <stratagemm/structure/low_rank.hpp>
 #include <stratagemm/structure/matrix_market.hpp>
 #include <stratagemm/structure/permutation.hpp>
 #include <stratagemm/structure/rdft.hpp>
 #include <stratagemm/structure/sampled.hpp>
-#include <stratagemm/structure/low_rank.hpp>
+#include <stratagemm/structure/sketch.hpp>
 #include <stratagemm/structure/tensor_train.hpp>
 #include <stratagemm/structure/toeplitz.hpp>
-#include <stratagemm/structure/sketch.hpp>
 #include <stratagemm/structure/two_of_four.hpp>
 
 #include <array>
