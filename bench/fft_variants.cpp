@@ -118,6 +118,24 @@ std::string source(variant const& v) {
            define("PITCH", v.pitch) + define("THREADS", v.threads()) + define("TURNS", v.turns()) + s;
 }
 
+// The library's kernel for a batch whose transforms lie one after another.
+struct library_kernel {
+    int transforms, each, threads;
+    sg::cuda_source source;
+
+    library_kernel() {
+        using C = std::complex<float>;
+        sg::index_t const along = sg::dft_in_unit | sg::dft_out_unit;
+        sg::dft_work<float> const by(points, along);
+        sg::index_t const pairs = (by.can_pair(0) ? sg::dft_in_pairs : 0) |
+                                  (by.can_pair(by.radices.count - 1) ? sg::dft_out_pairs : 0);
+        transforms = by.together, each = points / by.threads, threads = by.items;
+        auto kernel = sg::dft_kernel<C, C>({{points, along | pairs, points, points, 0}});
+        kernel.definitions = sg::cuda_epilogue<C>(sg::identity{}).definitions();
+        source = sg::cuda_source_of(kernel);
+    }
+};
+
 // Instructions of a kernel in a binary for the device, without what fills its end: an ELF file whose section
 // .text.KERNEL has 16 bytes for each. -1 where it has none.
 long instructions(std::string const& binary, std::string const& kernel) {
@@ -215,23 +233,20 @@ private:
 struct column {
     long count;
     std::vector<double> variants{};
-    std::vector<std::pair<std::string, double>> others{};
+    std::vector<std::pair<std::string, double>> others{}; // the library's first
+
+    double library() const { return others[0].second; }
 };
 
-template <class Gpu>
-void add_library(std::vector<way>& ways, Gpu const& gpu, device& on) {
-    using Q = sg::problem<sg::dft<float>, sg::view<number const, typename Gpu::space>,
-                          sg::view<number, typename Gpu::space>>;
-    if constexpr (sg::answer<sg::performer<Gpu, Q>, Q>() == sg::verdict::yes) {
-        auto const product = [&on](int i) {
-            auto const at = static_cast<std::size_t>(i);
-            return sg::product(sg::dft<float>(points), std::as_const(on.x[at]), on.y[at]);
-        };
-        using plan_type = decltype(sg::plan(gpu, product(0).shape()));
-        auto const plan = std::make_shared<plan_type const>(gpu, product(0).shape());
-        auto const memory = std::make_shared<typename plan_type::arena>(plan->reserve());
-        ways.push_back({"stratagemm", [product, plan, memory](int i) { plan->run(product(i), *memory); }});
-    }
+void add_library(std::vector<way>& ways, sg::cuda const& gpu, device& on) {
+    auto const product = [&on](int i) {
+        auto const at = static_cast<std::size_t>(i);
+        return sg::product(sg::dft<float>(points), std::as_const(on.x[at]), on.y[at]);
+    };
+    using plan_type = decltype(sg::plan(gpu, product(0).shape()));
+    auto const plan = std::make_shared<plan_type const>(gpu, product(0).shape());
+    auto const memory = std::make_shared<typename plan_type::arena>(plan->reserve());
+    ways.push_back({"stratagemm", [product, plan, memory](int i) { plan->run(product(i), *memory); }});
 }
 
 // Without a race they are checked, and no more.
@@ -282,30 +297,38 @@ std::vector<variant> variants() {
     return all;
 }
 
+// What a kernel compiles to.
+void print_made(sg::cuda_binary const& made, char const* kernel) {
+    std::printf("  %12ld  %9ld  %12ld", instructions(made.code, kernel), before(made.log, " registers"),
+                before(made.log, " bytes smem"));
+}
 void print(std::vector<variant> const& all, std::vector<sg::cuda_binary> const& made,
-           std::vector<column> const& columns) {
+           std::vector<column> const& columns, sg::cuda_binary const& of_library) {
     std::printf(
-        "\n64 points by radix 2; instructions are those in the kernel's text\n"
+        "\n64 points by radix 2, and the library's kernel; instructions are those in the kernel's text\n"
         "transforms  points    table  form      pitch  threads  instructions  registers  shared bytes");
-    for (column const& c : columns)
-        if (!c.variants.empty()) std::printf("  us of %ld", c.count);
+    for (column const& c : columns) std::printf("  us of %ld", c.count);
     std::printf("\n");
     for (std::size_t v = 0; v < all.size(); ++v) {
         variant const& x = all[v];
-        std::string const& log = made[v].log;
-        std::printf("%10d  %6d  %7d  %-8s  %5d  %7d  %12ld  %9ld  %12ld", x.transforms, x.each, x.entries,
-                    x.unrolled ? "unrolled" : "loop", x.pitch, x.threads(),
-                    instructions(made[v].code, "fft64"), before(log, " registers"),
-                    before(log, " bytes smem"));
-        for (column const& c : columns)
-            if (!c.variants.empty()) std::printf("  %9.2f", c.variants[v] * 1e6);
+        std::printf("%10d  %6d  %7d  %-8s  %5d  %7d", x.transforms, x.each, x.entries,
+                    x.unrolled ? "unrolled" : "loop", x.pitch, x.threads());
+        print_made(made[v], "fft64");
+        for (column const& c : columns) std::printf("  %9.2f", c.variants[v] * 1e6);
         std::printf("\n");
     }
+    library_kernel const ours;
+    std::printf("%10d  %6d  %7s  %-8s  %5s  %7d", ours.transforms, ours.each, "-", "library", "-",
+                ours.threads);
+    print_made(of_library, ours.source.kernel);
+    for (column const& c : columns) std::printf("  %9.2f", c.library() * 1e6);
+    std::printf("\n");
     for (column const& c : columns)
         for (auto const& [name, seconds] : c.others)
-            std::printf("%s: %.2f us for %ld; the best variant takes %.2f times as long\n", name.c_str(),
-                        seconds * 1e6, c.count,
-                        *std::min_element(c.variants.begin(), c.variants.end()) / seconds);
+            std::printf(
+                "%s: %.2f us for %ld; the best variant takes %.2f times as long, the library %.2f times\n",
+                name.c_str(), seconds * 1e6, c.count,
+                *std::min_element(c.variants.begin(), c.variants.end()) / seconds, c.library() / seconds);
 }
 
 } // namespace
@@ -326,6 +349,9 @@ int main(int argc, char** argv) try {
         one.or_throw();
         made.push_back(*one);
     }
+    sg::cuda_source const library = library_kernel().source;
+    auto of_library = compiler.compile(library.text, library.kernel, architecture, library.exact, true);
+    of_library.or_throw();
     std::vector<column> columns;
     if (here) {
         auto const in = sg::cuda_session::of(0).enter();
@@ -345,7 +371,7 @@ int main(int argc, char** argv) try {
         }
         for (long const count : {10000L, 16384L}) columns.push_back(times(gpu, &by, all, kernels, count));
     }
-    print(all, made, columns);
+    print(all, made, columns, *of_library);
 } catch (std::exception const& e) {
     std::fprintf(stderr, "bench_fft_variants: %s\n", e.what());
     return 1;

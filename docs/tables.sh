@@ -265,7 +265,12 @@ variants() {
             print ""
             next
         }
-        /(loop|unrolled)/ && NF >= 9 {
+        / library / && NF >= 9 {
+            printf "| %d, the library\047s kernel | %d | | %d | %d | %d | %d |", $1, $2, $6, $7, $8, $9
+            for (i = 1; i <= columns; ++i) printf " %s |", $(9 + i)
+            print ""
+        }
+        / (loop|unrolled) / && NF >= 9 {
             # in order: loop 65, loop 66, unrolled 65, unrolled 66
             ++form
             instructions[form] = $7; registers[form] = $8; shared[form] = $9
