@@ -69,7 +69,7 @@ struct host_part {
     }
 };
 
-inline bool is_dots(host_part const& p, host_registers const& tiles) {
+[[gnu::cold, gnu::noinline]] inline bool is_dots(host_part const& p, host_registers const& tiles) {
     bool const packets =
         p.packets > 0 && packets_may_be_dots(4 / (2 * p.packets), p.m, p.n, !p.a_across, p.b_across);
     generated_vectors const v = tiles.vectors_for(p.packets);
@@ -78,7 +78,7 @@ inline bool is_dots(host_part const& p, host_registers const& tiles) {
            !(p.a_across && v.bytes > 0 && are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, v, true));
 }
 // Whether a generated kernel writes columns of C.
-inline bool is_columns(host_part const& p, host_registers const& tiles) {
+[[gnu::cold, gnu::noinline]] inline bool is_columns(host_part const& p, host_registers const& tiles) {
     return p.a_across && p.in_place && tiles.generated > 0 && !is_dots(p, tiles) &&
            are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, tiles.vectors_for(0), false);
 }
@@ -101,7 +101,7 @@ public:
     static constexpr double first = 48 << 10; // bytes of the first-level cache, and some that come as fast
     static constexpr double most_small = 64 * 64 * 64; // multiply-adds
 
-    void count(host_part p, bool small) {
+    [[gnu::cold]] void count(host_part p, bool small) {
         if (small && count_turned(p)) return;
         if (is_dots(p, tiles_)) return count_dots(p);
         if (small && count_small(p)) return;
@@ -148,7 +148,7 @@ private:
     }
     // A is turned if it lies across k, and B if it lies along k. Before that, an operand that lies across k is joined
     // into packets.
-    void pack_packets(host_part const& p, bool a, bool b) {
+    [[gnu::cold]] void pack_packets(host_part const& p, bool a, bool b) {
         if (a && p.a_across && p.m * p.packets <= 2)
             counts[element] += times(p.m, p.k);
         else if (a && p.a_across)
@@ -163,7 +163,7 @@ private:
 
     // The tiles of a generated kernel; where none is generated, eight sums at a time. The short operand is turned if it
     // does not lie along k.
-    void count_dots(host_part const& p) {
+    [[gnu::cold]] void count_dots(host_part const& p) {
         // int8 has one row more.
         index_t const m = p.packets == 2 && p.m <= p.n ? p.m + 1 : p.m,
                       n = p.packets == 2 && p.m > p.n ? p.n + 1 : p.n;
@@ -193,14 +193,15 @@ private:
         read(p.a() + p.b());
     }
 
-    void count_few(host_part const& p) {
+    [[gnu::cold]] void count_few(host_part const& p) {
         counts[few_vector] += times(p.m, p.k) * static_cast<double>(divide_up(p.n * p.size, tiles_.vector));
         read(p.b());
         if (p.turned) turn(p.n, p.m, p.size);
     }
 
     // Tiles of generated kernels with `rows` rows and `columns` columns each, whose B may lie in strips.
-    void count_generated(host_part const& p, index_t rows, index_t cols, bool strips, bool turned = false) {
+    [[gnu::cold]] void count_generated(host_part const& p, index_t rows, index_t cols, bool strips,
+                                       bool turned = false) {
         index_t const m = smaller(p.m, rows), n = smaller(p.n, cols), k = smaller(p.k, 1 << 20);
         generated_tiling::work const work =
             generated_tiling(
@@ -214,7 +215,7 @@ private:
     }
     // Compiled tiles of two vectors, of which less than four rows take as long as four; pairs of int8 take
     // two instructions, but additions of integers run on more units than multiplications.
-    void count_tiles(host_part const& p) {
+    [[gnu::cold]] void count_tiles(host_part const& p) {
         if (tiles_.generated > 0) return count_generated(p, 4096, 4096, false);
         index_t const vectors = divide_up(p.n * p.size, tiles_.vector), strips = divide_up(vectors, 2),
                       rest = p.m % tiles_.tallest;
@@ -224,7 +225,7 @@ private:
         counts[tile_vector] += host_part::times(p.m, 6 * vectors + ends, pieces(p));
     }
 
-    bool count_turned(host_part const& p) {
+    [[gnu::cold]] bool count_turned(host_part const& p) {
         if (!p.in_place) return false;
         host_part const across{p.n, p.m, p.k, p.size, false, false, true};
         if (is_columns(p, tiles_)) {
@@ -241,7 +242,7 @@ private:
         return true;
     }
     // Returns false if the product is left to the blocked loops.
-    bool count_small(host_part const& p) {
+    [[gnu::cold]] bool count_small(host_part const& p) {
         bool const copies = p.b_across && p.k > 1;
         index_t const k = divide_up(p.k, pieces(p)), strip = 2 * tiles_.vector; // bytes
         if (copies && k * smaller(p.n * p.size, strip) > 16384) return false;
@@ -251,7 +252,7 @@ private:
         return true;
     }
 
-    void count_blocks(host_part const& p) {
+    [[gnu::cold]] void count_blocks(host_part const& p) {
         index_t const k = divide_up(p.k, pieces(p)), row = p.n * p.size, wide = 4 * tiles_.vector / p.size;
         bool const low = tiles_.vector != 64;
         bool const a_in_place =
@@ -290,7 +291,8 @@ private:
 };
 
 // Whether host::try_small() multiplies the product.
-inline bool is_small(host_part const& p, host_registers const& tiles, bool is_shared) {
+[[gnu::cold, gnu::noinline]] inline bool is_small(host_part const& p, host_registers const& tiles,
+                                                  bool is_shared) {
     constexpr double most = host_counter::most_small;
     index_t const row = p.n * p.size;
     if (!p.b_across && is_row_of_pages(tiles.generated, p.m, row, p.k, row)) return false;
@@ -302,7 +304,7 @@ inline bool is_small(host_part const& p, host_registers const& tiles, bool is_sh
 }
 
 // The part of a shared product that one of `team` threads gets.
-inline host_part share_of(host_part p, host_registers const& tiles, int team) {
+[[gnu::cold]] inline host_part share_of(host_part p, host_registers const& tiles, int team) {
     if (p.c() <= static_cast<double>(block_sizes<float>::few_elements * p.size) &&
         p.k * p.size >= 32 * 1536) {
         p.k = divide_up(p.k, team);
@@ -319,7 +321,7 @@ inline host_part share_of(host_part p, host_registers const& tiles, int team) {
 
 // The steps of the thread that has most of them, for at most `threads` threads.
 template <class S>
-host_counts counts_of(S const& s, int column, int threads) {
+[[gnu::cold]] host_counts counts_of(S const& s, int column, int threads) {
     host_registers tiles = tiles_of_column[column];
     using T = multiplied_as<S>;
     using packing = typename packing_of<T>::type;

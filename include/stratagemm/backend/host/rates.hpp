@@ -45,21 +45,21 @@ public:
     // The rate that the cache has for this processor, if that is valid.
     template <class Text = std::string>
     [[gnu::cold, gnu::noinline]] static int read() {
-        auto found = or_no_memory([]() -> result<int> {
-            Text text;
-            return load_entry(standard_cache_folder<Text>(), key<Text>(), text) ? parsed(text) : unmeasured;
-        });
+        auto found = or_no_memory(stored<Text>);
         return found ? *found : unmeasured;
     }
     template <class Text = std::string>
-    static program_key key() {
-        return {"host, " + processor<Text>(), "tile rate",
-                std::to_string(host_rates::int8) + ' ' + std::to_string(host_rates::vectors)};
+    [[gnu::cold]] static program_key key() {
+        char rates[64];
+        __builtin_snprintf(rates, sizeof(rates), "%f %f", host_rates::int8, host_rates::vectors);
+        return {processor<Text>(), "tile rate", rates};
     }
 
 private:
     template <class Text>
-    static int parsed(Text const& text) {
+    [[gnu::cold]] static result<int> stored() {
+        Text text;
+        if (!load_entry(standard_cache_folder<Text>(), key<Text>(), text)) return unmeasured;
         char* end = nullptr;
         long const rate = std::strtol(text.c_str(), &end, 10);
         return *end == '\0' && rate >= least && rate <= most ? static_cast<int>(rate) : unmeasured;
@@ -76,9 +76,11 @@ private:
         unsigned about[4], name[13] = {};
         ask(1, about);
         for (unsigned x = 0; x < 3; ++x) ask(0x80000002 + x, name + 4 * x);
-        return Text(std::to_string(about[0])) + ' ' + reinterpret_cast<char const*>(name);
+        char text[80];
+        __builtin_snprintf(text, sizeof(text), "host, %u %s", about[0], reinterpret_cast<char const*>(name));
+        return text;
 #else
-        return {};
+        return "host, ";
 #endif
     }
 

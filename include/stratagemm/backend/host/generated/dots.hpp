@@ -226,7 +226,7 @@ private:
     }
     // x and y, of which each element becomes the sum of two: those 32 bytes apart, 16 bytes apart, or neighbours.
     // None is -1.
-    int join(int apart, int x, int y) {
+    [[gnu::cold]] int join(int apart, int x, int y) {
         if (x < 0) x = y;
         if (y < 0) y = x;
         if (x < 0) return x;

@@ -139,7 +139,7 @@ private:
     // register is left when the sums are done, or five to turn the sums. Where k is short, a C that the nearest cache
     // does not hold is written eight rows at a time; a C that comes from farther needs the requests of more rows, the
     // sooner the fewer terms there are to multiply.
-    index_t tallest(index_t width) const {
+    [[gnu::cold]] index_t tallest(index_t width) const {
         index_t const bytes = s_.m * s_.n * size_, near = (s_.k > 3 ? 16 : 1) << 20;
         bool const collide = rows_nearly_collide(c_row_ * size_),
                    low = s_.k <= (width > 1 ? 128 : 32) && bytes > 32768 && (bytes <= near || collide);
