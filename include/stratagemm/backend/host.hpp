@@ -426,12 +426,6 @@ private:
     // Whether C is so narrow or so flat that its transpose is faster: few rows times a matrix that is read in place.
     template <class Packing, class Problem>
     bool is_turned(Problem const& p) const {
-#if defined(__x86_64__)
-        if constexpr (tile_element<typename Problem::a_type>)
-            if (uses_tiles(p.shape()))
-                return are_tiles_turned(p.c.rows, p.c.cols, p.a.cols, p.a.col_stride == 1,
-                                        p.b.row_stride == 1 && p.b.col_stride != 1);
-#endif
         if constexpr (Packing::in_place && Packing::widen == 1) {
             using T = typename Packing::packet;
             index_t const m = p.c.rows, n = p.c.cols, k = Packing::depth(p.a.cols);
@@ -452,15 +446,14 @@ private:
     }
 
     template <class Packing, class Problem>
-    auto job_of(Problem const& p, bool may_turn = false) const {
+    auto job_of(Problem const& p, bool turned = false) const {
         using TA = typename Problem::a_type;
         using S = typename Problem::scalar;
         using job_type = host_job<TA, Packing>;
         using acc = typename job_type::acc;
         job_type job;
         // Rows of C are to be contiguous; a column is turned into a row.
-        job.swapped = p.c.cols == 1 || (p.c.col_stride != 1 && p.c.row_stride == 1 && p.c.rows > 1) ||
-                      (may_turn && is_turned<Packing>(p));
+        job.swapped = p.c.cols == 1 || (p.c.col_stride != 1 && p.c.row_stride == 1 && p.c.rows > 1) || turned;
         auto const c = job.swapped ? transposed(p.c) : p.c;
         auto const e = job.swapped ? transposed(p.e) : p.e;
         job.a = job.swapped ? transposed(p.b) : p.a;
@@ -491,13 +484,8 @@ private:
 
     template <class Packing, class Problem>
     void multiply_as(Problem const& p, int team, arena& workspace) const {
-        auto job = job_of<Packing>(p, true);
+        auto job = job_of<Packing>(p, is_turned<Packing>(p));
         job.invariant = invariant;
-#if defined(__x86_64__)
-        if constexpr (tile_element<typename Problem::a_type>) {
-            if (uses_tiles(p.shape())) return multiply_tiles(job, team, workspace);
-        }
-#endif
         host_way const way = way_of(job);
         if constexpr (std::is_same_v<Packing, packet_packing<bfloat16>>)
             if (way == host_way::blocks && !multiplies_blocks_of_packets<bfloat16>())
@@ -513,6 +501,14 @@ private:
         if constexpr (!has_one_type<Problem>) {
             multiply_two(p, team, workspace);
         } else {
+#if defined(__x86_64__)
+            if constexpr (tile_element<TA>)
+                if (uses_tiles(p.shape())) {
+                    bool const turned = are_tiles_turned(p.c.rows, p.c.cols, p.a.cols, p.a.col_stride == 1,
+                                                         p.b.row_stride == 1 && p.b.col_stride != 1);
+                    return multiply_tiles(job_of<typename packing_of<TA>::type>(p, turned), team, workspace);
+                }
+#endif
             if constexpr (has_packets)
                 if (multiplies_packets<TA>()) return multiply_as<packet_packing<TA>>(p, team, workspace);
             multiply_as<typename packing_of<TA>::type>(p, team, workspace);
@@ -536,7 +532,7 @@ private:
             return;
         }
         q.a = a_packing::outline_of(p.a), q.b = b_packing::outline_of(p.b);
-        auto job = job_of<real_packing<float, float>>(q, true);
+        auto job = job_of<real_packing<float, float>>(q, is_turned<real_packing<float, float>>(q));
         job.invariant = invariant;
         auto const a_turned = transposed(p.a);
         auto const b_turned = transposed(p.b);

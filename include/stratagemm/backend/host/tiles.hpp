@@ -230,19 +230,19 @@ STRATAGEMM_TILES inline void block(index_t steps, std::byte const* a, std::byte 
     else
         zero_sums();
     index_t row = 0;
-    while (--steps > 0) {
+    for (; steps > 0; --steps) {
         a += tile_sizes<T>::pair, b += tile_sizes<T>::pair;
-        multiply_and_load<T>(a, b);
+        if (steps > 1)
+            multiply_and_load<T>(a, b);
+        else
+            multiply_last<T>();
         next.fetch();
         if (row < before.rows) {
-            index_t const end = smaller(row + 2, before.rows);
+            index_t const end = steps > 1 ? smaller(row + 2, before.rows) : before.rows;
             before.write(row, end);
             row = end;
         }
     }
-    multiply_last<T>();
-    next.fetch();
-    before.write(row, before.rows);
     store_sums(to);
 }
 
@@ -644,7 +644,7 @@ bool packs_by_chunks(index_t m, index_t n, index_t k, int team) {
 }
 
 template <class T, class Packing>
-void multiply_tiles(host_job<T, Packing> const& job, int team, host_arena& arena) {
+[[gnu::cold]] void multiply_tiles(host_job<T, Packing> const& job, int team, host_arena& arena) {
     using sizes = tile_sizes<T>;
     host_arena::scope const scope(arena);
     index_t const m = job.rows(), n = job.cols(), k = job.a.cols, steps = sizes::steps(k);
