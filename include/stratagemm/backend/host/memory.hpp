@@ -135,12 +135,20 @@ struct host_operations {
         return assign(to, [&](index_t, index_t) { return value; });
     }
 
-    // Not inlined: layers apply the same functions in many places.
+    // Not inlined: layers apply the same functions in many places. There is one loop, since f may be long.
     template <class F, class To>
     [[gnu::noinline]] status apply(F const& f, view<To> to, index_t row0, index_t col0) const {
-        return assign(to, [&](index_t i, index_t j) {
-            return static_cast<To>(apply_epilogue(f, wide(to(i, j)), row0 + i, col0 + j));
+        bool const by_rows = magnitude(to.col_stride) <= magnitude(to.row_stride);
+        view<To> const v = by_rows ? to : transposed(to);
+        int const team = host_has_teams && v.rows * v.cols >= 65536 ? host_threads(threads) : 1;
+        host_each(team, team, [=, &f](int, int x) {
+            for (index_t o = v.rows * x / team; o < v.rows * (x + 1) / team; ++o)
+                for (index_t l = 0; l < v.cols; ++l) {
+                    index_t const i = by_rows ? o : l, j = by_rows ? l : o;
+                    v(o, l) = static_cast<To>(apply_epilogue(f, wide(v(o, l)), row0 + i, col0 + j));
+                }
         });
+        return {};
     }
 
     status synchronize() const { return {}; }
