@@ -92,7 +92,7 @@ public:
     // each within eps of the parts' |A||B|, or of twice as many terms of at most |a||b|; and where alpha is
     // 0, the leaf's product with beta rounds more than once.
     template <class S>
-    bound error_bound(S const& s) const {
+    [[gnu::cold]] bound error_bound(S const& s) const {
         using T = typename S::c_type;
         constexpr bool both = complex_like<T>;
         double const last = (both ? 3 : 1.01) * unit_roundoff<T>();
@@ -146,12 +146,12 @@ public:
 
     // What is wrong with the options, by themselves or for this shape, or with those of the base.
     template <class S>
-    status check(S const& s) const {
+    [[gnu::cold]] status check(S const& s) const {
         if (status own = check_options(s); !own) return own;
         return layer::check(s);
     }
     template <class S>
-    status check_options(S const& s) const {
+    [[gnu::cold]] status check_options(S const& s) const {
         auto const fail = [](char const* text) { return failure(errc::argument, text); };
         int const slices = options_.slices, count = options_.moduli;
         if (slices != 0 && count != 0) return fail("ozaki: give `slices` or `moduli`, not both");
@@ -171,7 +171,7 @@ public:
     }
 
     template <class P>
-    status operator()(P const& p, arena& memory) const {
+    [[gnu::cold]] status operator()(P const& p, arena& memory) const {
         if (status s = check(p.shape()); !s) return s;
         if (status s = check_device(); !s) return s;
         for (index_t i = 0; i < p.count; ++i)
@@ -208,7 +208,7 @@ private:
     }
 
     template <class S>
-    bool valid(S const& s) const {
+    [[gnu::cold]] bool valid(S const& s) const {
         return static_cast<bool>(check_options(s));
     }
     status check_device() const {
@@ -252,7 +252,7 @@ private:
     }
     // Beside what is kept of an operand, if one is.
     template <class S>
-    footprint workspace_beside(S s, bool kept_a, bool kept_b) const {
+    [[gnu::cold]] footprint workspace_beside(S s, bool kept_a, bool kept_b) const {
         s.count = 1; // one after the other
         footprint const native = base_.workspace(s);
         if (s.k == 0 || !valid(s)) return native; // nothing is multiplied
@@ -286,7 +286,8 @@ private:
                bytes<std::int32_t>(count, 1);
     }
     // Planes of both operands, `products` side by side, and their product; with what the base needs.
-    footprint of_planes(real_shape const& s, int products, bool kept_a = false, bool kept_b = false) const {
+    [[gnu::cold]] footprint of_planes(real_shape const& s, int products, bool kept_a = false,
+                                      bool kept_b = false) const {
         index_t const chunk = chunk_of(s.k, products), rest = s.k % chunk;
         footprint base;
         for (int x = 1; x <= products; ++x) {
@@ -300,7 +301,8 @@ private:
     footprint of_slices(real_shape const& s, int count) const {
         return of_planes(s, count) + own(2 * bytes<double>(s.m, s.n));
     }
-    footprint of_moduli(real_shape const& s, int count, bool kept_a = false, bool kept_b = false) const {
+    [[gnu::cold]] footprint of_moduli(real_shape const& s, int count, bool kept_a = false,
+                                      bool kept_b = false) const {
         if constexpr (tiled)
             if (std::size_t const fused = on_host().bytes(s.m, s.n, s.k, count, kept_a, kept_b))
                 return own(fused);
@@ -322,7 +324,7 @@ private:
         }
         return of_planes(s, 1, kept_a, kept_b) + own(bytes<std::int8_t>(s.m * s.n, count));
     }
-    footprint of_probe(real_shape const& s) const {
+    [[gnu::cold]] footprint of_probe(real_shape const& s) const {
         if constexpr (on_device) {
             ozaki_parts::residue_room const room(s.k, chunk_of(s.k, 1));
             index_t const last = s.k % room.chunk;
@@ -374,7 +376,7 @@ private:
     // What a plan comes to, once; `looked`: the operands have been looked at, and that is paid for. Where
     // there are no tiles, int8 products one by one, with planes formed for each and their product taken up.
     template <class S>
-    double seconds_of(S const& s, choice const& plan, bool looked) const {
+    [[gnu::cold, gnu::noinline]] double seconds_of(S const& s, choice const& plan, bool looked) const {
         constexpr double of_an_element = 10e-9; // on one thread
         real_shape const r(s);
         int const threads = threads_for(s, leaf());
@@ -403,7 +405,7 @@ private:
     // The one place that decides on speed. Asked before the operands are looked at, and again when that is
     // done.
     template <class S>
-    bool native_is_faster(S const& s, choice const& plan, bool looked) const {
+    [[gnu::cold, gnu::noinline]] bool native_is_faster(S const& s, choice const& plan, bool looked) const {
         S const one = to_choose_by(s);
         return base_.estimate(one) < worth_leaving * seconds_of(one, plan, looked);
     }
@@ -431,8 +433,9 @@ private:
     template <class P>
     using work_on = ozaki_parts::product<ozaki, P>;
     template <class P, class Left = typename work_on<P>::left, class Right = typename work_on<P>::right>
-    status multiply(P const& p, arena& memory, ozaki_parts::kept_lines<Left> const* kept_a = nullptr,
-                    ozaki_parts::kept_lines<Right> const* kept_b = nullptr) const {
+    [[gnu::cold]] status multiply(P const& p, arena& memory,
+                                  ozaki_parts::kept_lines<Left> const* kept_a = nullptr,
+                                  ozaki_parts::kept_lines<Right> const* kept_b = nullptr) const {
         choice plan;
         plan.reason = "the native product is faster";
         if (!by_contract() || !native_is_faster(p.shape(), likely_plan<typename P::a_type>(), false)) {

@@ -49,7 +49,7 @@ public:
     using space = typename Base::space;
     using form = kept_form<quantized_form<Base, T>, ozaki<Base>>;
     static constexpr int most_views = 1;
-    using lines = std::conditional_t<is_left, typename work::left, typename work::right>;
+    using lines = typename work::template lines_on<Side>;
 
     index_t rows = 0, cols = 0;
 
@@ -85,6 +85,12 @@ private:
         ozaki_parts::kept_lines<lines> kept{};
     };
 
+    static lines lines_of(view<T const, space> const& x) {
+        if constexpr (is_left)
+            return {x};
+        else
+            return ozaki_parts::right_lines_of(x);
+    }
     status prepare(ozaki<Base> const& policy, state& to) const {
         if (count_ == 0 || policy.probes(count_))
             return failure(errc::argument, "quantized: an operand can be kept for explicit `moduli` scaled "
@@ -101,7 +107,7 @@ private:
         p.c.rows = p.a.rows, p.c.cols = p.b.cols;
         if (status s = policy.check(p.shape()); !s) return s;
         if (status s = policy.check_device(); !s) return s;
-        lines const line{of_};
+        lines const line = lines_of(of_);
         std::size_t const residues = work::kept_bytes(policy, line, count_);
         to.bytes = policy.bytes_of_lines(line.count()) + arena::rounded(residues) +
                    policy.template bytes_of_facts<T>();
@@ -110,15 +116,16 @@ private:
         if (memory && memory->size() / 2 > to.bytes)
             (void)(memory = policy.reserve(policy.own(to.bytes))); // nvcc warns of an assignment alone
         if (!memory) return memory.take_status();
-        work one(policy, {p.a}, {p.b}, p.shape(), *memory);
+        work one(policy, {p.a}, ozaki_parts::right_lines_of(p.b), p.shape(), *memory);
         auto const plan = one.plan();
         if (one.good() && plan.scheme == ozaki_parts::choice::natively) {
             to.native = plan.reason;
             return {};
         }
-        to.kept = {one.lines_of(line), memory->template take<std::byte>(static_cast<index_t>(residues))};
+        to.kept = {one.template lines_of<Side>(),
+                   memory->template take<std::byte>(static_cast<index_t>(residues))};
         to.memory = std::move(*memory);
-        return one.keep(to.kept.of, count_, to.kept.residues);
+        return one.template keep<Side>(to.kept.of, count_, to.kept.residues);
     }
 
     view<T const, space> of_{};

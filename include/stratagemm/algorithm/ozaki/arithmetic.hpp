@@ -136,7 +136,7 @@ class residue_system {
 public:
     static constexpr int most_pieces = 5, piece_bits = 32, most_pairs = (most_moduli + 1) / 2;
 
-    constexpr explicit residue_system(int count) : count_(count) {
+    [[gnu::cold]] constexpr explicit residue_system(int count) : count_(count) {
         large const product = product_without(count, count);
         int bits = 32 * large::limbs;
         while (!product.bit(bits - 1)) --bits;

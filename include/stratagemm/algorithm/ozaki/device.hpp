@@ -601,9 +601,9 @@ public:
     }
 
     // The steps of maps.hpp.
-    template <class Lines, side Side>
-    status run(plane<digits<Lines>, Side> const& x, view<std::int8_t, Space> const& to) const {
-        return form(x.of.of, x.of.first, x.of.position, Side == side::left ? to : transposed(to));
+    template <class Lines>
+    status run(digits<Lines> const& x, view<std::int8_t, Space> const& to) const {
+        return form(x.of, x.first, x.position, to);
     }
     status run(add_integers<Space> const& f, view<double, Space> const& to) const {
         return add_up(f.x, to.data, to.data, 1, 0);

@@ -202,9 +202,9 @@ STRATAGEMM_RESIDUES_OP words residues_at(tile_numbers const& t, index_t at, spre
     return sum - multiple;
 }
 
-template <bool Quads, int Words>
-STRATAGEMM_RESIDUES inline void residues_of(tile_numbers const& t, modulus const& m, bool past_caches,
-                                            std::byte* tile) {
+template <int Words>
+STRATAGEMM_RESIDUES inline void residues_of(tile_numbers const& t, modulus const& m, bool quads,
+                                            bool past_caches, std::byte* tile) {
     using namespace host_avx512;
     struct table {
         std::uint8_t at[64] = {};
@@ -218,7 +218,7 @@ STRATAGEMM_RESIDUES inline void residues_of(tile_numbers const& t, modulus const
     for (index_t g = 0; g < 1024; g += 64) {
         words out = side_by_side(residues_at<Words>(t, g, own), residues_at<Words>(t, g + 16, own),
                                  residues_at<Words>(t, g + 32, own), residues_at<Words>(t, g + 48, own));
-        if constexpr (!Quads) asm("vpermb %1, %2, %0" : "=v"(out) : "v"(out), "v"(order));
+        if (!quads) asm("vpermb %1, %2, %0" : "=v"(out) : "v"(out), "v"(order));
         auto* const to = reinterpret_cast<std::int32_t*>(tile) + g / 4;
         past_caches ? stream(to, out) : store(to, out);
     }
@@ -281,10 +281,11 @@ STRATAGEMM_RESIDUES void pack_residues(residue_source<Lines, System> const& from
             __builtin_prefetch(f + (Quads ? 16 : 64), 0, 2), __builtin_prefetch(f + (Quads ? 24 : 72), 0, 2);
         }
         std::byte* tile = first.at(block + half / 2, s) + half % 2 * tile_sizes<std::int8_t>::tile;
-        auto const of_words = words_each == 1   ? residues_of<Quads, 1>
-                              : words_each == 2 ? residues_of<Quads, 2>
-                                                : residues_of<Quads, 3>;
-        for (int r = 0; r < system.count(); ++r, tile += plane) of_words(t, moduli[r], past_caches, tile);
+        auto const of_words = words_each == 1   ? residues_of<1>
+                              : words_each == 2 ? residues_of<2>
+                                                : residues_of<3>;
+        for (int r = 0; r < system.count(); ++r, tile += plane)
+            of_words(t, moduli[r], Quads, past_caches, tile);
     }
     if (past_caches) asm volatile("sfence" : : : "memory");
 }
@@ -329,12 +330,21 @@ struct reduced {
 
 // ---- from residues to numbers ----------------------------------------------------------------------------
 
-// Eight integers, as two doubles each, from residues that are `plane` bytes apart: what the system's
-// integer_of does, and so the same bits. Up to the last loop all is exact.
+// Residues of C, `plane` bytes from those of one modulus to those of the next. `factors` are what pairs of residues are
+// multiplied by to become numbers.
+struct block_residues {
+    std::int32_t const (*factors)[8];
+    std::int8_t const* data;
+    index_t plane;
+};
+
+// Eight integers, as two doubles each, from their residues: what the system's integer_of does, and so the same bits.
+// Up to the last loop all is exact.
 template <int Pieces, class System>
-STRATAGEMM_RESIDUES inline void integers(System const& system, std::int32_t const (*factors)[8],
-                                         std::int8_t const* residues, index_t plane, vec<double>& high,
-                                         vec<double>& low) {
+STRATAGEMM_RESIDUES_OP void eight_integers(System const& system, block_residues const& from, double* high_to,
+                                           double* low_to) {
+    auto const [factors, first, plane] = from;
+    std::int8_t const* residues = first;
     using host_avx512::broadcast;
     vec<double> sum[Pieces] = {};
     for (int x = 0; x < system.pairs(); ++x, residues += 2 * plane) {
@@ -364,14 +374,27 @@ STRATAGEMM_RESIDUES inline void integers(System const& system, std::int32_t cons
         sum[t] = minus(sum[t], carry);
         sum[t - 1] = plus(sum[t - 1], carry);
     }
-    high = sum[0], low = all(0.0);
+    vec<double> high = sum[0], low = all(0.0);
     STRATAGEMM_RESIDUES_UNROLL
     for (int t = 1; t < Pieces; ++t) {
         vec<double> const before = high;
         high = plus(before, sum[t]);
         low = plus(low, minus(sum[t], minus(high, before)));
     }
+    host_avx512::store(high_to, high), host_avx512::store(low_to, low);
 }
+// The integers of a row of a block: of `cols` elements, rounded up to eight.
+template <int Pieces, class System>
+STRATAGEMM_RESIDUES void integers(System const& system, block_residues from, index_t cols, double* high,
+                                  double* low) {
+    for (index_t c = 0; c < cols; c += 8, from.data += 8)
+        eight_integers<Pieces>(system, from, high + c, low + c);
+}
+template <class System>
+using integers_function = void (*)(System const&, block_residues, index_t, double*, double*);
+template <class System>
+inline constexpr integers_function<System> integers_of[] = {
+    integers<1, System>, integers<2, System>, integers<3, System>, integers<4, System>, integers<5, System>};
 
 // alpha X + beta e in twice the precision, rounded once: the layer's own steps, in vectors.
 STRATAGEMM_RESIDUES_OP vec<double> total(vec<double> high, vec<double> low, double alpha, double beta,
@@ -441,22 +464,18 @@ STRATAGEMM_RESIDUES_OP void store_as(float* to, vec<double> x, host_avx512::part
         : "Yk"(part.mask));
 }
 
-// The residues of a block of C: 32 x 32 bytes for each modulus, `plane` bytes from one to the next. `factors` are what
-// pairs of residues are multiplied by to become numbers.
-struct block_residues {
-    std::int32_t const (*factors)[8];
-    std::int8_t const* data;
-    index_t plane;
-};
-
-// C from the residues of a block of it, which begins at (i, j). `plain`: one factor undoes both scales.
-template <int Pieces, class Job>
+// C from the residues of a block of it, 32 x 32 bytes for each modulus, which begins at (i, j). `plain`: one factor
+// undoes both scales.
+template <class Job>
 STRATAGEMM_RESIDUES void write_block(Job const& job, block_residues const& from, bool plain, index_t i,
                                      index_t j, index_t rows, index_t cols) {
     using T = typename Job::element;
-    auto const [factors, residues, plane] = from;
+    using System = std::remove_cvref_t<decltype(job.system)>;
     alignas(64) double high[32][32], low[32][32];
-    vec<double> x, y;
+    auto const integers_of_row = [&](index_t r, index_t to) {
+        integers_of<System>[job.system.pieces() - 1](
+            job.system, {from.factors, from.data + r * 32, from.plane}, cols, high[to], low[to]);
+    };
     if constexpr (!complex_like<T>) {
         if (plain) {
             auto const& p = job.problem;
@@ -464,14 +483,15 @@ STRATAGEMM_RESIDUES void write_block(Job const& job, block_residues const& from,
             for (index_t c = 0; c < cols; ++c) right[c] = power(-job.right_shift(j + c, 0));
             for (index_t r = 0; r < rows; ++r) {
                 for (index_t q = 0; q < 2 * job.system.pairs() && r % 2 == 0; ++q) // of the next block
-                    __builtin_prefetch(residues + q * plane + residue_sizes::block + r * 32, 0, 2);
+                    __builtin_prefetch(from.data + q * from.plane + residue_sizes::block + r * 32, 0, 2);
                 vec<double> const left = all(power(-job.left_shift(i + r, 0)));
                 if (p.beta != T(0))
                     for (index_t c = 0; c < cols; ++c) e[c] = static_cast<double>(p.e(i + r, j + c));
                 T* const to = &p.c(i + r, j);
+                integers_of_row(r, 0);
                 for (index_t c = 0; c < cols; c += 8) {
-                    integers<Pieces>(job.system, factors, residues + r * 32 + c, plane, x, y);
-                    vec<double> const scale = times(left, host_avx512::load(right + c)),
+                    vec<double> const x = host_avx512::load(high[0] + c), y = host_avx512::load(low[0] + c),
+                                      scale = times(left, host_avx512::load(right + c)),
                                       sum = total(times(x, scale), times(y, scale),
                                                   static_cast<double>(p.alpha), static_cast<double>(p.beta),
                                                   e + c);
@@ -489,12 +509,7 @@ STRATAGEMM_RESIDUES void write_block(Job const& job, block_residues const& from,
             return;
         }
     }
-    for (index_t r = 0; r < rows; ++r)
-        for (index_t c = 0; c < cols; c += 8) {
-            integers<Pieces>(job.system, factors, residues + r * 32 + c, plane, x, y);
-            host_avx512::store(high[r] + c, x);
-            host_avx512::store(low[r] + c, y);
-        }
+    for (index_t r = 0; r < rows; ++r) integers_of_row(r, r);
     job.store(i, j, rows, cols, high[0], low[0], 32);
 }
 
@@ -561,10 +576,6 @@ STRATAGEMM_RESIDUES void multiply_residue_region(Job const& job, residue_sizes c
     alignas(64) std::int32_t factors[16][8];
     for (int x = 0; x < job.system.pairs(); ++x)
         for (auto& f : factors[x]) f = job.system.factor(x, 0) | job.system.factor(x, 1) << 16;
-    using writer = void(Job const&, block_residues const&, bool, index_t, index_t, index_t, index_t);
-    static constexpr writer* writers[] = {write_block<1, Job>, write_block<2, Job>, write_block<3, Job>,
-                                          write_block<4, Job>, write_block<5, Job>};
-    writer* const write = writers[job.system.pieces() - 1];
     for (index_t ib = i0; ib < i1; ib += sizes.rows) {
         index_t const ib_end = smaller(i1, ib + sizes.rows);
         index_t const high = divide_up(ib_end - ib, 32), top = kept ? ib / 32 : 0; // blocks of A, and which
@@ -580,7 +591,7 @@ STRATAGEMM_RESIDUES void multiply_residue_region(Job const& job, residue_sizes c
             block_residues block{factors, residues, sizes.planes};
             for (index_t j = jc; j < jc_end; j += 32)
                 for (index_t i = ib; i < ib_end; i += 32, block.data += residue_sizes::block)
-                    write(job, block, plain, i, j, smaller(32, ib_end - i), smaller(32, jc_end - j));
+                    write_block(job, block, plain, i, j, smaller(32, ib_end - i), smaller(32, jc_end - j));
         }
     }
 }
@@ -597,7 +608,8 @@ void pack_lines(residue_source<Lines, System> const& from, index_t begin, index_
 }
 
 template <class Job>
-void multiply_residues(Job const& job, residue_sizes const& sizes, int team, host_arena& arena) {
+[[gnu::cold]] void multiply_residues(Job const& job, residue_sizes const& sizes, int team,
+                                     host_arena& arena) {
     host_arena::scope const scope(arena);
     auto const& system = job.system;
     int const count = system.count();

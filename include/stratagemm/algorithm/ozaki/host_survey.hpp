@@ -308,7 +308,8 @@ inline std::size_t crossing_bytes(index_t m, index_t n, int team) {
 }
 
 template <class Crossing>
-void cross_lines(Crossing const& x, view<std::int32_t const> const& q, int team, host_arena& arena) {
+[[gnu::cold]] void cross_lines(Crossing const& x, view<std::int32_t const> const& q, int team,
+                               host_arena& arena) {
     host_arena::scope const scope(arena);
     auto* const rows = arena.take<crossed>(q.rows);
     auto* const columns = arena.take<double>(2 * q.cols * team);

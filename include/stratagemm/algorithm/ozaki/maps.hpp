@@ -52,6 +52,18 @@ struct lines {
     }
 };
 
+// On the host, columns of a real B are rows of its transpose, so that both operands share their code.
+template <class T, class Space>
+using right_lines =
+    lines<T, complex_like<T> || !std::is_same_v<Space, host_memory> ? side::right : side::left, Space>;
+template <class T, class Space>
+right_lines<T, Space> right_lines_of(view<T const, Space> const& b) {
+    if constexpr (right_lines<T, Space>::is_left)
+        return {transposed(b)};
+    else
+        return {b};
+}
+
 // ---- what is known of a line -----------------------------------------------------------------------------
 
 // One column of a table for each; E is `exponent`.
@@ -174,7 +186,7 @@ struct leading_bits {
     measured<Lines> of;
     index_t first; // of the elements of a line that are wanted
 
-    std::int32_t at(index_t i, index_t l) const {
+    std::int32_t operator()(std::int32_t, index_t i, index_t l) const {
         return static_cast<std::int32_t>(
             times_power(__builtin_fabs(of.line(i, first + l)), 7 - of.power_of(i)));
     }
@@ -338,7 +350,7 @@ struct digits {
     index_t first;
     int position;
 
-    std::int32_t at(index_t i, index_t l) const {
+    std::int32_t operator()(std::int32_t, index_t i, index_t l) const {
         return digit(scaled(of.line(i, first + l), of.shift(i, 0)), position);
     }
 };
@@ -348,17 +360,8 @@ struct residues {
     index_t first;
     modulus mod;
 
-    std::int32_t at(index_t i, index_t l) const {
+    std::int32_t operator()(std::int32_t, index_t i, index_t l) const {
         return mod.centred(scaled(of.line(i, first + l), of.shift(i, 0)));
-    }
-};
-
-// Lines of the left matrix are rows of its plane, those of the right one columns.
-template <class Plane, side Side>
-struct plane {
-    Plane of;
-    std::int32_t operator()(std::int32_t, index_t i, index_t j) const {
-        return Side == side::left ? of.at(i, j) : of.at(j, i);
     }
 };
 
@@ -476,7 +479,7 @@ struct residue_job {
 
     Problem const& problem;
     lines<element, side::left> left;
-    lines<element, side::right> right;
+    right_lines<element, host_memory> right;
     view<std::int32_t const> left_shift, right_shift; // x 2^shift is to be rounded to an integer,
     int bits;                                         // at most 2^bits in magnitude
     residue_system const& system;

@@ -45,7 +45,8 @@ struct residue_room {
 };
 
 // All of a product but its last step, in the arena: the sums of A and B that C is made of. Epilogues have no part in
-// it, so that products that differ in nothing else share its code. The first failure ends all that follows.
+// it, so that products that differ in nothing else share its code. The first failure ends all that follows. What orders
+// the steps is cold: the steps take its time, and code for size takes less time to compile.
 template <class Policy, class T>
 class integer_sums {
 protected:
@@ -60,7 +61,9 @@ protected:
 
 public:
     using left = lines<T, side::left, space>;
-    using right = lines<T, side::right, space>;
+    using right = right_lines<T, space>;
+    template <side Side>
+    using lines_on = std::conditional_t<Side == side::left, left, right>;
 
     // Operands that are kept need not be measured, scaled or taken apart.
     integer_sums(Policy const& policy, left const& a, right const& b, shape_type const& size, arena& memory,
@@ -72,7 +75,7 @@ public:
     bool good() const { return static_cast<bool>(status_); }
 
     // Looks at the data; writes nothing to C.
-    choice plan() {
+    [[gnu::cold]] choice plan() {
         auto const& options = policy_.options_;
         bool const by_contract = policy_.by_contract(),
                    probes = by_contract || policy_.probes(options.moduli);
@@ -138,8 +141,13 @@ public:
 
     // After a plan by residues scaled by norms, for which the other operand may have no lines: one to keep,
     // and how many bytes its residues take.
-    measured<left> lines_of(left const&) const { return to_keep(a_); }
-    measured<right> lines_of(right const&) const { return to_keep(b_); }
+    template <side Side>
+    measured<lines_on<Side>> lines_of() const {
+        if constexpr (Side == side::left)
+            return to_keep(a_);
+        else
+            return to_keep(b_);
+    }
     template <class Lines>
     static std::size_t kept_bytes(Policy const& policy, Lines const& x, int count) {
         if (std::size_t const packed = packed_bytes(policy, x, count)) return packed;
@@ -147,14 +155,13 @@ public:
         if constexpr (Policy::on_device) length = residue_room(length).whole(length);
         return static_cast<std::size_t>(x.count() * length) * static_cast<std::size_t>(count);
     }
-    template <class Lines>
-    status keep(measured<Lines> const& x, int count, handle<std::byte> const& to) {
+    template <side Side>
+    [[gnu::cold]] status keep(measured<lines_on<Side>> const& x, int count, handle<std::byte> const& to) {
         if (!status_) return std::move(status_);
         residue_system const system(count);
-        constexpr bool is_left = std::is_same_v<Lines, left>;
         if constexpr (Policy::tiled)
             if (packed_bytes(policy_, x.line, count) > 0) {
-                policy_.on_host().template pack<is_left>(x.line, x.shift, bits_of(x), system, to);
+                policy_.on_host().template pack<Side == side::left>(x.line, x.shift, bits_of(x), system, to);
                 return std::move(status_);
             }
         if constexpr (Policy::on_device) {
@@ -166,11 +173,9 @@ public:
                 });
         } else {
             for (int r = 0; r < count; ++r) {
-                auto const plane = plane_at(x, to, r);
-                if constexpr (is_left)
-                    form(residues<left>{x, 0, modulus(moduli[r])}, plane);
-                else
-                    form_right(residues<right>{x, 0, modulus(moduli[r])}, plane);
+                auto const plane = plane_at<Side>(x, to, r);
+                residues<lines_on<Side>> const all{x, 0, modulus(moduli[r])};
+                map(all, Side == side::left ? plane : transposed(plane));
             }
         }
         ready();
@@ -202,7 +207,7 @@ protected:
             return {line, take<double>(line.count(), quantities), take<std::int32_t>(line.count(), 1)};
         }
     }
-    void find([[maybe_unused]] quantity what) {
+    [[gnu::cold]] void find([[maybe_unused]] quantity what) {
         if constexpr (!Policy::on_device) { // there a survey finds all
             if (!kept_a_) map(measure<left>{a_}, column(a_, what), what);
             if (!kept_b_) map(measure<right>{b_}, column(b_, what), what);
@@ -231,7 +236,7 @@ protected:
     }
 
     // Why not, if so. Where sums might overflow, they are to do what the base's do.
-    char const* not_for_integers() {
+    [[gnu::cold]] char const* not_for_integers() {
         ready();
         return reason_against(any_not_finite(a_) || any_not_finite(b_),
                               largest(a_, exponent) + largest(b_, exponent));
@@ -246,7 +251,7 @@ protected:
 
     // All that a line has by itself at once: on a device, or with the host's vectors, which also leave the
     // leading bits of its elements.
-    bool survey([[maybe_unused]] planes const& leading, [[maybe_unused]] bool norms) {
+    [[gnu::cold]] bool survey([[maybe_unused]] planes const& leading, [[maybe_unused]] bool norms) {
         if constexpr (Policy::on_device) {
             then([&] { return device_.measure(a_, 0); });
             then([&] { return device_.measure(b_, 0); });
@@ -304,7 +309,7 @@ protected:
             probe_on_host(t, wanted);
         }
     }
-    void probe_on_host(planes const& t, std::initializer_list<quantity> wanted) {
+    [[gnu::cold]] void probe_on_host(planes const& t, std::initializer_list<quantity> wanted) {
         if constexpr (Policy::tiled)
             if (surveyed_ && t.chunk == size_.k && *(wanted.end() - 1) <= spread) {
                 multiply(leading_of(a_.line, t.a_all), transposed(leading_of(b_.line, t.b_all)), t.c);
@@ -319,8 +324,8 @@ protected:
         fill(q);
         for (index_t first = 0; first < size_.k; first += t.chunk) {
             index_t const k = smaller(t.chunk, size_.k - first);
-            form(leading_bits<left>{a_, first}, t.a(k));
-            form_right(leading_bits<right>{b_, first}, t.b(k));
+            map(leading_bits<left>{a_, first}, t.a(k));
+            map(leading_bits<right>{b_, first}, transposed(t.b(k)));
             multiply(t.a(k), t.b(k), t.c);
             map(add_integers<space>{t.c}, q);
         }
@@ -333,7 +338,7 @@ protected:
 
     // ---- choosing ------------------------------------------------------------------------------------
 
-    choice choose(planes const& leading) {
+    [[gnu::cold]] choice choose(planes const& leading) {
         if (!surveyed_) find(sum), find(lowest_set);
         double const eps = policy_.template wanted<T>();
         bool const slices_may_do = policy_.template slices_may_do<T>();
@@ -370,7 +375,7 @@ protected:
         return by_a * (1 + static_cast<double>(size_.k) * power(-kept_of_b)) + by_b;
     }
     template <class Lines>
-    static double cut_off(measured<Lines> const& x, int count, int& least) {
+    [[gnu::noinline]] static double cut_off(measured<Lines> const& x, int count, int& least) {
         double worst = 0;
         scale_by_product<Lines> const shift{x, room(count)};
         least = 1000;
@@ -389,7 +394,7 @@ protected:
     }
 
     // The plan, unless a scale is beyond what one factor can do.
-    choice scale_residues(choice const& plan, bool by_product) {
+    [[gnu::cold]] choice scale_residues(choice const& plan, bool by_product) {
         double const r = room(plan.count);
         if (by_product) {
             scale(scale_by_product<left>{a_, r}, a_);
@@ -413,7 +418,7 @@ protected:
 
     // Slices p of A from left to right, slices q of B from bottom to top: the sum over p + q = d is one
     // product of the first d + 1 of A with the last d + 1 of B. Small terms come first.
-    from_digits<space> sum_slices(int count) {
+    [[gnu::cold]] from_digits<space> sum_slices(int count) {
         scale(scale_of_slices<left>{a_, count}, a_);
         scale(scale_of_slices<right>{b_, count}, b_);
         auto const high = take<double>(size_.m, size_.n), low = take<double>(size_.m, size_.n);
@@ -423,8 +428,8 @@ protected:
             index_t const k = smaller(t.chunk, size_.k - first);
             auto const a = t.a(k * count), b = t.b(k * count);
             for (int x = 0; x < count; ++x) {
-                form(digits<left>{a_, first, count - 1 - x}, a.block(0, x * k, size_.m, k));
-                form_right(digits<right>{b_, first, x}, b.block(x * k, 0, k, size_.n));
+                map(digits<left>{a_, first, count - 1 - x}, a.block(0, x * k, size_.m, k));
+                map(digits<right>{b_, first, x}, transposed(b.block(x * k, 0, k, size_.n)));
             }
             for (int d = count - 1; d >= 0; --d) {
                 index_t const depth = (d + 1) * k;
@@ -437,7 +442,7 @@ protected:
         return {high, low};
     }
 
-    from_residues<space> sum_residues(residue_system const& system) {
+    [[gnu::cold]] from_residues<space> sum_residues(residue_system const& system) {
         int const count = system.count();
         index_t const step = size_.m * size_.n;
         auto const sums = take<std::int8_t>(size_.m, size_.n, count);
@@ -449,11 +454,12 @@ protected:
             fill(sum);
             for (index_t first = 0; first < size_.k; first += t.chunk) {
                 index_t const k = smaller(t.chunk, size_.k - first);
-                if (!kept_a_) form(residues<left>{a_, first, mod}, t.a(k));
-                if (!kept_b_) form_right(residues<right>{b_, first, mod}, t.b(k));
-                multiply(kept_a_ ? plane_at(a_, kept_a_->residues, x).block(0, first, size_.m, k) : t.a(k),
-                         kept_b_ ? plane_at(b_, kept_b_->residues, x).block(first, 0, k, size_.n) : t.b(k),
-                         t.c);
+                if (!kept_a_) map(residues<left>{a_, first, mod}, t.a(k));
+                if (!kept_b_) map(residues<right>{b_, first, mod}, transposed(t.b(k)));
+                auto a = t.a(k), b = t.b(k);
+                if (kept_a_) a = plane_at<side::left>(a_, kept_a_->residues, x).block(0, first, size_.m, k);
+                if (kept_b_) b = plane_at<side::right>(b_, kept_b_->residues, x).block(first, 0, k, size_.n);
+                multiply(a, b, t.c);
                 map(add_residues<space>{t.c, mod, system.weight(x)}, sum);
             }
         }
@@ -488,11 +494,11 @@ protected:
         if constexpr (Policy::on_device) x.table = {}, x.shift = {};
         return x;
     }
-    template <class Lines>
-    static bytes_view plane_at(measured<Lines> const& x, std::byte* residues, int r) {
+    template <side Side>
+    static bytes_view plane_at(measured<lines_on<Side>> const& x, std::byte* residues, int r) {
         index_t const count = x.line.count(), length = x.line.length();
         auto* const data = reinterpret_cast<std::int8_t*>(residues) + r * count * length;
-        if constexpr (std::is_same_v<Lines, left>)
+        if constexpr (Side == side::left)
             return {data, count, length, length, 1};
         else
             return {data, length, count, count, 1};
@@ -527,15 +533,7 @@ protected:
         if constexpr (Policy::on_device)
             then([&] { return device_.scale(by, x); });
         else
-            map(by, x.shift);
-    }
-    template <class Plane>
-    void form(Plane const& x, bytes_view const& to) {
-        map(plane<Plane, side::left>{x}, to);
-    }
-    template <class Plane>
-    void form_right(Plane const& x, bytes_view const& to) {
-        map(plane<Plane, side::right>{x}, to);
+            for (index_t i = 0; i < x.shift.rows; ++i) x.shift(i, 0) = by(0, i, 0);
     }
     template <class Element>
     void fill(view_of<Element> const& to) {
@@ -586,9 +584,9 @@ public:
 
     product(Policy const& policy, P const& p, arena& memory, kept_lines<left> const* kept_a = nullptr,
             kept_lines<right> const* kept_b = nullptr)
-        : sums(policy, left{p.a}, right{p.b}, p.shape(), memory, kept_a, kept_b), p_(p) {}
+        : sums(policy, left{p.a}, right_lines_of(p.b), p.shape(), memory, kept_a, kept_b), p_(p) {}
 
-    status run(choice const& plan) {
+    [[gnu::cold]] status run(choice const& plan) {
         if (!status_) return std::move(status_);
         policy_.tell(plan, p_.shape(), true);
         if (plan.scheme == choice::by_slices) {
@@ -605,7 +603,7 @@ public:
 
 private:
     // On the tile unit, without planes.
-    bool fused_residues([[maybe_unused]] residue_system const& system) {
+    [[gnu::cold]] bool fused_residues([[maybe_unused]] residue_system const& system) {
         if constexpr (Policy::tiled) {
             residue_job<P> const job{p_,
                                      a_.line,
