@@ -394,4 +394,14 @@ TEST_CASE("a plan of a dct says what runs, what memory it takes, and that it suf
     CHECK(rows.workspace() == plan.workspace());
     rows.run(sg::transposed(x), sg::transposed(sg::dct<float>(64)), turned);
     CHECK(turned(7, 3) == expected(3, 7));
+
+    // A plan is of one type: an odd IV is longer than II.
+    auto const from = x.view().block(0, 0, 63, 100);
+    auto const to = y.view().block(0, 0, 63, 100);
+    auto const four = sg::product(sg::dct<float>(63, dct_type::iv), from, to);
+    sg::plan const of_two(sg::host{1}, S{63, 100, 63}), of_four(sg::host{1}, four.shape());
+    auto room = of_two.reserve();
+    auto const s = of_two.try_run(four, room);
+    CHECK((!s && contains(s.error().what(), "give its shape the facts()")));
+    of_four.run(sg::dct<float>(63, dct_type::iv), from, to);
 }

@@ -132,6 +132,12 @@ private:
     static std::size_t bytes(index_t count) {
         return arena::rounded(static_cast<std::size_t>(count < 0 ? 0 : count) * sizeof(T));
     }
+    template <class T>
+    static footprint space_for(index_t count) {
+        footprint need;
+        space::share(need) = bytes<T>(count);
+        return need;
+    }
     template <class S>
     static index_t columns_of(S const& s) {
         if constexpr (requires { requires S::a_form::is_transform; })
@@ -192,6 +198,10 @@ private:
             return failure(errc::memory, "dct: cannot allocate the tables of a transform of this length");
         auto const shape = p.shape();
         index_t const at_once = columns_at_once(shape), length = length_of(shape);
+        if (!memory.fits(space_for<number>(length * at_once * job_type::width)))
+            return failure(errc::argument,
+                           "dct: the plan is one of another transform; give its shape the facts() of "
+                           "the operand");
         number* const room = memory.template take<number>(length * at_once * job_type::width);
         bool const along = rows_are_closer(p.b);
         dft<R> d(length);
