@@ -29,8 +29,6 @@ struct vector_words {
         above = __builtin_bit_cast(type, even >> 32 | (odd & 0xffffffff00000000));
         below = __builtin_bit_cast(type, (even & 0xffffffff) | odd << 32);
     }
-    STRATAGEMM_OP static type is_zero(type a) { return __builtin_bit_cast(type, a == type{}); }
-    STRATAGEMM_OP static type is_below(type a, type b) { return __builtin_bit_cast(type, a < b); }
 };
 
 // The four words of a counter under a key become random ones.
@@ -70,23 +68,24 @@ STRATAGEMM_OP void two_normals(typename W::type radius, typename W::type angle, 
     using word = typename W::type;
     using of = normal_tables;
     // u = f 2^-n in units of 2^-32, where f has its highest bit; it is odd, in the middle of two words.
-    word f = radius | 1u, n = f ^ f;
+    word const zero = W::all(0);
+    word f = radius | 1u, n = zero;
     STRATAGEMM_UNROLLED
     for (std::uint32_t step = 16; step > 0; step /= 2) {
-        word const none = W::is_zero(f >> (32 - step));
-        f = (none & f << step) | (~none & f), n += none & W::all(step);
+        auto const none = f >> (32 - step) == zero;
+        f = none ? f << step : f, n = none ? n + W::all(step) : n;
     }
     // -log2(u) = n + g, by the logarithm of a number from sqrt(1/2) on; g in units of 2^-31.
-    word const is_low = W::is_below(f, W::all(of::least_root));
-    f += is_low & W::high(f, W::all(of::root_of_two));
-    word const t = 0u - f, g = W::high(series<W>(of::logarithm, t), t) + (is_low & W::all(1u << 30));
+    auto const is_low = f < W::all(of::least_root);
+    f = is_low ? f + W::high(f, W::all(of::root_of_two)) : f;
+    word const t = 0u - f, g = W::high(series<W>(of::logarithm, t), t) + (is_low ? W::all(1u << 30) : zero);
     // Its square root, by that of a in [1/4, 1), in units of 2^-32; that of n + g is `down` powers of two below 8.
-    word const is_first = W::is_zero(n);
-    word a = (is_first & g >> 1u) | (~is_first & ((n << 26u) + (g >> 5u))), down = is_first & W::all(2);
+    auto const is_first = n == zero;
+    word a = is_first ? g >> 1u : (n << 26u) + (g >> 5u), down = is_first ? W::all(2) : zero;
     STRATAGEMM_UNROLLED
     for (std::uint32_t step = 16; step > 1; step /= 2) {
-        word const none = W::is_zero(a >> (32 - step));
-        a = (none & a << step) | (~none & a), down += none & W::all(step / 2);
+        auto const none = a >> (32 - step) == zero;
+        a = none ? a << step : a, down = none ? down + W::all(step / 2) : down;
     }
     word z = alternating<W>(of::inverse_root, a) << 2u, k = 0xc0000000u - (W::high(a, W::high(z, z)) << 2u);
     z = W::high(z, k) << 2u, k = 0xc0000000u - W::high(a, W::high(z, z)), z = W::high(z, k) << 1u;

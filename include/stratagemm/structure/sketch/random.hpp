@@ -46,8 +46,6 @@ struct single_word {
     static type all(std::uint32_t x) { return x; }
     static type high(type a, type b) { return static_cast<type>(std::uint64_t{a} * b >> 32); }
     static void product(type a, type b, type& above, type& below) { above = high(a, b), below = a * b; }
-    static type is_zero(type a) { return a == 0 ? ~0u : 0u; }
-    static type is_below(type a, type b) { return a < b ? ~0u : 0u; }
 };
 
 STRATAGEMM_END
