@@ -14,9 +14,9 @@
 // of real numbers, divided by the root of their number in a column. scaled() gives other factors:
 // scaled(sqrt(rows), gaussian<T>(...)) has standard normal numbers.
 //
-// The result is that of the dense product with the written-out matrix by the policy, within the bound of the plan; but
-// zeros of a sparse sketch are not multiplied, so that 0 times Inf or NaN adds nothing. The same call gives the same bits,
-// for any number of threads; a product of a batch has the bits that it has alone.
+// The result is that of the dense product with the written-out matrix by the policy, within the bound of the plan;
+// but zeros of a sparse sketch are not multiplied, so that 0 times Inf or NaN adds nothing. The same call gives the
+// same bits, for any number of threads; a product of a batch has the bits that it has alone.
 #pragma once
 
 #include "../gemm.hpp"

@@ -355,7 +355,7 @@ TEMPLATE_TEST_CASE("sketch: sums of several panels", "", float, std::complex<dou
     CHECK(plan.error_bound().worst > sg::plan(sg::host{1}, sg::product(s, x, c).shape()).error_bound().worst);
 }
 
-// ---- statistics: seeds are fixed, and each bound is one that the right distribution meets but for one seed in 10^5 --------
+// ---- statistics: seeds are fixed; the right distribution misses a bound for one seed in 10^5 ----------------
 
 namespace {
 
@@ -564,14 +564,15 @@ TEST_CASE("sketch: a sketch of a subspace keeps its lengths, as far as theory sa
         }
         return sum / seeds;
     };
-    // Davidson and Szarek: beyond 1 +- (sqrt(k / d) + t) with probability exp(-d t^2 / 2) on either side, which is 10^-6.
+    // Davidson and Szarek: beyond 1 +- (sqrt(k / d) + t) with probability exp(-d t^2 / 2) on either side, which is
+    // 10^-6.
     double const t = std::sqrt(2 * std::log(1e6) / static_cast<double>(d)),
                  square = static_cast<double>(k * k + k) / static_cast<double>(d);
     double const normal =
         mean_distance([&](std::uint64_t seed) { return sg::gaussian<double>(d, n, seed); }, t);
     CHECK(std::fabs(normal / square - 1) <= 0.25); // E |Q^T S^T S Q - I|^2 is (k^2 + k) / d
-    // For signs the same holds up to 2 k^2 / d (Clarkson, Woodruff: Low-rank approximation and regression in input sparsity
-    // time, 2013).
+    // For signs the same holds up to 2 k^2 / d (Clarkson, Woodruff: Low-rank approximation and regression in input
+    // sparsity time, 2013).
     for (index_t const signs : {1, 4}) {
         double const sparse = mean_distance(
             [&](std::uint64_t seed) { return sg::sparse_sign<double>(d, n, seed, signs); }, 2 * t);

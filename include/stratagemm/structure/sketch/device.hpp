@@ -202,8 +202,8 @@ status write_normals_on_device(Leaf const& leaf, std::uint64_t seed, index_t row
                        key.first, key.second, row, col, to.rows, to.cols, first, blocks);
 }
 
-// The signs of columns [col, col + cols) in rows [row, row + rows) of a sketch, by columns: where those of a column begin,
-// the rows and the values. `sums` has room for scan_parts::most numbers.
+// The signs of columns [col, col + cols) in rows [row, row + rows) of a sketch, by columns: where those of a column
+// begin, the rows and the values. `sums` has room for scan_parts::most numbers.
 template <class T, class Leaf, class Sketch, class Numbers, class Values>
 status list_signs_on_device(Leaf const& leaf, Sketch const& x, index_t row, index_t rows, index_t col,
                             index_t cols, Numbers begins, Numbers numbers, Values values, Numbers sums) {

@@ -99,8 +99,8 @@ STRATAGEMM_OP void two_normals(typename W::type radius, typename W::type angle, 
     y = ((W::high(root, cosine) >> down) ^ y_sign) - y_sign;
 }
 
-// The normal numbers of a block of rows, in columns [column, column + count): four lines of `stride` numbers. `count` is
-// rounded up to whole vectors.
+// The normal numbers of a block of rows, in columns [column, column + count): four lines of `stride` numbers. `count`
+// is rounded up to whole vectors.
 STRATAGEMM_TARGET inline void normals_of_block(sketch_block const& b, index_t count, std::int32_t* to,
                                                index_t stride) {
     using word = vector_words::type;

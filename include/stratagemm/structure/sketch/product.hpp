@@ -1,5 +1,5 @@
-// Products with a sketch by panels: a panel of the sketch is drawn into workspace, and the policy multiplies the panel by
-// the other operand. A panel serves all columns of that operand, and all matrices of a batch.
+// Products with a sketch by panels: a panel of the sketch is drawn into workspace, and the policy multiplies the
+// panel by the other operand. A panel serves all columns of that operand, and all matrices of a batch.
 #pragma once
 
 #include "../../backend/host/caches.hpp"
@@ -19,8 +19,8 @@ concept sketch_operand = requires(X const& x) {
 struct sketch_panel {
     index_t depth, across;
 
-    // Each panel along the depth reads and writes C once more; each panel across reads the other operand once more. With
-    // `most` elements the sum of both, 2 / depth + 1 / across, is least where depth is twice as long as across.
+    // Each panel along the depth reads and writes C once more; each panel across reads the other operand once more.
+    // With `most` elements the sum of both, 2 / depth + 1 / across, is least where depth is twice as long as across.
     sketch_panel(index_t all_depth, index_t all_across, index_t most, bool is_whole_depth) {
         auto const even = static_cast<index_t>(__builtin_sqrt(2 * static_cast<double>(most)));
         depth = is_whole_depth ? larger_of(1, all_depth) : within(all_depth, even);
@@ -165,8 +165,8 @@ private:
     static index_t across(S const& s) {
         return sketch_is_a<S> ? s.m : s.n;
     }
-    // On the host a panel takes half of the last cache, since the other operand needs some of it; on a device, little of
-    // the memory. The oracle adds up whole sums.
+    // On the host a panel takes half of the last cache, since the other operand needs some of it; on a device, little
+    // of the memory. The oracle adds up whole sums.
     template <class S>
     sketch_panel panel_of(S const& s) const {
         index_t bytes = bytes_;

@@ -1,11 +1,11 @@
-// Random numbers as functions of seed and place: the generator Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random
-// numbers: as easy as 1, 2, 3, SC 2011), and normal numbers from it (Box, Muller: A note on the generation of random
-// normal deviates, 1958).
+// Random numbers as functions of seed and place: the generator Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel
+// random numbers: as easy as 1, 2, 3, SC 2011), and normal numbers from it (Box, Muller: A note on the generation of
+// random normal deviates, 1958).
 //
-// All arithmetic is of 32-bit integers, so host, OpenCL and CUDA have the same bits, whatever options a compiler has. A
-// normal number is an integer times 2^-28. It is within 2^-24 of the exact value of Box and Muller's formula for the same
-// uniform numbers, except in one pair of 8000, where both numbers are below 2^-6 and the error below 2^-15. No number is
-// beyond 6.67.
+// All arithmetic is of 32-bit integers, so host, OpenCL and CUDA have the same bits, whatever options a compiler has.
+// A normal number is an integer times 2^-28. It is within 2^-24 of the exact value of Box and Muller's formula for
+// the same uniform numbers, except in one pair of 8000, where both numbers are below 2^-6 and the error below 2^-15.
+// No number is beyond 6.67.
 #pragma once
 
 #include "../../core/types.hpp"
@@ -24,10 +24,11 @@ struct philox {
                                    second_key = 0xbb67ae85; // added to the key in each round
 };
 // Two uniform numbers become two normal ones: sqrt(-2 ln u) times sine and cosine. Each of the functions below is a
-// polynomial with positive coefficients in units of 2^-31 or 2^-29, whose terms are added (series) or alternate in sign.
+// polynomial with positive coefficients in units of 2^-31 or 2^-29, whose terms are added (series) or alternate in
+// sign.
 struct normal_tables {
-    // -log2(1 - t) / t for t below 1 - sqrt(1/2): a least-squares fit at Chebyshev points without the sixth power, whose
-    // coefficient would be negative. The error is below 2^-29.
+    // -log2(1 - t) / t for t below 1 - sqrt(1/2): a least-squares fit at Chebyshev points without the sixth power,
+    // whose coefficient would be negative. The error is below 2^-29.
     static constexpr std::uint32_t logarithm[] = {3098164009, 1549082341, 1032689287, 775566059,
                                                   604634599,  629236295,  0,          1191640529};
     // sqrt(2 ln 2) sin(pi/2 t) / t, of t^2: Chebyshev, error below 2^-26.

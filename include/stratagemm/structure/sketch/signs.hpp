@@ -1,9 +1,9 @@
 // Sparse sketches: where the signs of a column are, and the list of a sketch by rows, on the host or on a device.
 //
-// The rows of a sketch with s signs in each column are divided into s parts of like size, and each column has one sign in
-// each part (Kane, Nelson: Sparser Johnson-Lindenstrauss transforms, J. ACM 61, 2014). So no place is drawn twice, and the
-// place of each sign is one random word: the lowest bit is the sign, the others are the row within the part. Rows of a
-// part are equally likely but for rows / 2^31.
+// The rows of a sketch with s signs in each column are divided into s parts of like size, and each column has one
+// sign in each part (Kane, Nelson: Sparser Johnson-Lindenstrauss transforms, J. ACM 61, 2014). No place is drawn
+// twice, and the place of each sign is one random word: the lowest bit is the sign, the others are the row within the
+// part. Rows of a part are equally likely but for rows / 2^31.
 //
 // A sketch whose rows are those of the transposed has its elements by rows already; they are listed in the order of the
 // parts. Any other sketch is the transposed of that list, by a stable sort. So no order depends on threads.
@@ -209,7 +209,8 @@ private:
     }
 };
 
-// Products with signs are those of a sparse matrix, and the bound is by the signs of a column where sums run along these.
+// Products with signs are those of a sparse matrix, and the bound is by the signs of a column where sums run along
+// these.
 template <policy P>
 class sign_product : public csr_product<P> {
 public:
