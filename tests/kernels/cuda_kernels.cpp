@@ -363,12 +363,15 @@ void add_dft(std::vector<kernel>& to, int capability) {
     using sg::index_t;
     sg::cuda_epilogue<C> const none{sg::identity{}};
     auto const add = [&](std::string const& which, sg::text_numbers const& numbers) {
-        auto made = sg::dft_kernel<C, C>(numbers);
+        sg::dft_work<R> const by(static_cast<int>(numbers.at[0]), numbers.at[1]);
+        auto made = sg::dft_kernel<C, C>(numbers, by.items);
         made.definitions = none.definitions();
         to.push_back(
             {std::string("dft-") + sg::type_letter<C>() + '-' + which, sg::cuda_source_of(made), true});
     };
-    index_t const along = sg::dft_in_unit | sg::dft_out_unit, across = sg::dft_in_across | sg::dft_out_across;
+    index_t const aligned = sg::dft_in_aligned | sg::dft_out_aligned,
+                  along = aligned | sg::dft_in_unit | sg::dft_out_unit,
+                  across = aligned | sg::dft_in_across | sg::dft_out_across;
     auto const ends = sg::dft_ends | sg::dft_in_moved | sg::dft_out_moved;
     for (index_t const n : {16, 64, 256, 960, 1024, 3125, 4096}) {
         if (capability != 90 && n != 64 && n != 4096) continue;
@@ -379,14 +382,16 @@ void add_dft(std::vector<kernel>& to, int capability) {
         add(name, {{n, along | pairs, n, n, 0}});
         if (n == 64 || n == 960) add(name + "-ends", {{n, along | ends, n, n, 0}});
         add(name + "-across", {{n, across, n, n, 0}});
-        if (n == 64 || n == 4096) add(name + "-turned", {{n, sg::dft_in_across | sg::dft_out_unit, n, n, 0}});
+        if (n == 64 || n == 4096)
+            add(name + "-turned", {{n, aligned | sg::dft_in_across | sg::dft_out_unit, n, n, 0}});
     }
     auto const chirp = sg::dft_in_chirp | sg::dft_out_chirp;
     if (capability == 90) add("67-chirp", {{135, along | chirp, 135, 135, 67}});
     if (capability == 90) add("1009-chirp", {{2025, along | chirp, 2025, 2025, 1009}});
     index_t const million = 1 << 20;
-    add("1m-first", {{1024, sg::dft_in_across | sg::dft_in_unit | sg::dft_out_inside | sg::dft_out_unit, 1024,
-                      million, 0}});
+    add("1m-first",
+        {{1024, aligned | sg::dft_in_across | sg::dft_in_unit | sg::dft_out_inside | sg::dft_out_unit, 1024,
+          million, 0}});
     add("1m-last", {{1024, across | sg::dft_in_inside | along, million, million, 0}});
 }
 

@@ -17,10 +17,9 @@ std::string dft_written(text_numbers const& numbers) {
 
 // The kernel for some numbers of dft_writer. It reads elements of In and writes some of C, a complex type.
 template <class In, class C>
-device_kernel dft_kernel(text_numbers const& numbers) {
+device_kernel dft_kernel(text_numbers const& numbers, int items) {
     using R = real_t<C>;
-    dft_work<R> const by(static_cast<int>(numbers.at[0]), numbers.at[1]);
-    device_kernel kernel{"dft", dft_device_text, {}, by.items, sizeof(R) == 8, true};
+    device_kernel kernel{"dft", dft_device_text, {}, items, sizeof(R) == 8, true};
     kernel.types = [] { return kernel_types<C, C>() + "#undef IN\n#define IN " + kernel_type<In>() + '\n'; };
     kernel.write = dft_written<R>;
     kernel.numbers = numbers;
@@ -103,12 +102,14 @@ private:
     bool is_moved(place const& at) const { return at.shift != 0 || at.rows != p_.a.points; }
     bool adds() const { return p_.beta != typename Q::scalar(0); }
     index_t reading_flags() const {
-        return (x_.point == 1 ? dft_in_unit : 0) | (is_moved(x_) ? dft_in_moved : 0) |
+        return (space::address(p_.b.data) % sizeof(X) == 0 ? dft_in_aligned : 0) |
+               (x_.point == 1 ? dft_in_unit : 0) | (is_moved(x_) ? dft_in_moved : 0) |
                (is_real ? dft_real : 0);
     }
     index_t writing_flags() const {
         bool const ends = adds() || !std::is_same_v<typename Q::epilogue_type, identity>;
-        return (c_.point == 1 ? dft_out_unit : 0) | (is_moved(c_) ? dft_out_moved : 0) |
+        return (space::address(p_.c.data) % sizeof(C) == 0 ? dft_out_aligned : 0) |
+               (c_.point == 1 ? dft_out_unit : 0) | (is_moved(c_) ? dft_out_moved : 0) |
                (ends ? dft_ends : 0);
     }
     template <class T>
@@ -194,8 +195,8 @@ private:
         bool const uses_chirp =
             division_.is_chirp() &&
             (!division_.is_long() || (w.flags & (dft_in_chirp | dft_out_chirp | dft_from_chirp)));
-        auto kernel =
-            dft_kernel<In, C>({{w.points, w.flags, w.order, division_.length, uses_chirp ? division_.n : 0}});
+        auto kernel = dft_kernel<In, C>(
+            {{w.points, w.flags, w.order, division_.length, uses_chirp ? division_.n : 0}}, by.items);
         auto const e = adds() ? p_.e.data : handle<C const>(p_.c.data);
         return or_no_memory([&] {
             typename Leaf::template epilogue<C> const last(p_.epilogue);

@@ -22,6 +22,15 @@ struct dft_radix {
     }
 };
 
+// Bit r: whether r is a radix.
+inline constexpr unsigned dft_radix_bits = [] {
+    unsigned bits = 0;
+    for (int r = 1; r < 32; ++r)
+        if (dft_radix::of(r).radix != 0) bits |= 1u << r;
+    return bits;
+}();
+constexpr bool is_dft_radix(int r) { return (dft_radix_bits >> r & 1) != 0; }
+
 // A length as a product of radices, largest first: as few as can be, and these as small as can be.
 struct dft_radices {
     static constexpr int most = 12; // 4096 has no more factors
@@ -36,8 +45,7 @@ struct dft_radices {
         }
         for (count = 1; count < most; ++count)
             for (int limit = 2; limit <= largest; ++limit)
-                if (dft_radix::of(limit).radix != 0 && points % limit == 0 && divide(points, 0, limit))
-                    return;
+                if (is_dft_radix(limit) && points % limit == 0 && divide(points, 0, limit)) return;
     }
 
 private:
@@ -47,7 +55,7 @@ private:
         for (int i = at; i < count; ++i) reach *= limit;
         if (reach < rest) return false;
         for (int r = limit; r > 1; --r)
-            if (rest % r == 0 && dft_radix::of(r).radix != 0) {
+            if (is_dft_radix(r) && rest % r == 0) {
                 radix[at] = r;
                 if (divide(rest / r, at + 1, r)) return true;
             }
@@ -60,15 +68,17 @@ inline constexpr index_t dft_in_across =
     1; // neighbours in the memory that is read are elements of neighbouring transforms
 inline constexpr index_t dft_out_across = 2; // the same for the memory that is written
 inline constexpr index_t dft_in_unit = 4; // elements of a transform are neighbours in the memory that is read
-inline constexpr index_t dft_out_unit = 8;     // the same for the memory that is written
-inline constexpr index_t dft_in_moved = 16;    // rows of X are shifted, or zeros follow them
-inline constexpr index_t dft_out_moved = 32;   // rows of C are shifted, or some are left out
-inline constexpr index_t dft_in_inside = 64;   // workspace is read
-inline constexpr index_t dft_out_inside = 128; // workspace is written
-inline constexpr index_t dft_in_pairs = 256;   // 16 bytes of X are read at once
-inline constexpr index_t dft_out_pairs = 512;  // 16 bytes of C are written at once
-inline constexpr index_t dft_real = 1024;      // elements of X have no imaginary part
-inline constexpr index_t dft_ends = 2048;      // E is added, or there is an epilogue
+inline constexpr index_t dft_out_unit = 8;         // the same for the memory that is written
+inline constexpr index_t dft_in_moved = 16;        // rows of X are shifted, or zeros follow them
+inline constexpr index_t dft_out_moved = 32;       // rows of C are shifted, or some are left out
+inline constexpr index_t dft_in_inside = 64;       // workspace is read
+inline constexpr index_t dft_out_inside = 128;     // workspace is written
+inline constexpr index_t dft_in_pairs = 256;       // 16 bytes of X are read at once
+inline constexpr index_t dft_out_pairs = 512;      // 16 bytes of C are written at once
+inline constexpr index_t dft_in_aligned = 131072;  // the address of X is a multiple of the size of an element
+inline constexpr index_t dft_out_aligned = 262144; // the same for C
+inline constexpr index_t dft_real = 1024;          // elements of X have no imaginary part
+inline constexpr index_t dft_ends = 2048;          // E is added, or there is an epilogue
 inline constexpr index_t dft_columns_first =
     4096; // of a long transform: neighbours are the same elements of different transforms
 inline constexpr index_t dft_in_chirp = 8192;      // what is read is multiplied by a chirp; zeros follow
@@ -122,11 +132,11 @@ struct dft_work {
         if (flat_in || flat_out) most = larger_int(most, flat_rounds());
         return most;
     }
-    // Groups whose registers fit a multiprocessor of 65,536: those of the numbers, and as many for everything else as
-    // NVRTC was seen to take, more where each number has an address of its own.
+    // Groups whose registers fit a multiprocessor of 65,536: those of the numbers, of 16 more and of addresses. Where
+    // there are pairs or many numbers, NVRTC spills some for more groups unless it is told.
     int groups_at_once() const {
-        int const registers = 2 * kept() * static_cast<int>(sizeof(R) / 4) + (flat_in || flat_out ? 96 : 64),
-                  groups = 65536 / (items * registers);
+        int const words = static_cast<int>(sizeof(R) / 4),
+                  groups = 65536 / (items * (2 * (kept() + 16) * words + 32));
         return groups < 1 ? 1 : groups;
     }
     int flat_rounds() const { return (points * together + items - 1) / items; }
@@ -143,19 +153,23 @@ private:
     // The number of work-items whose rounds waste least; among these as many as have the usual number of points.
     void choose_threads() {
         long least = -1;
-        for (int i = 0; i < radices.count; ++i)
-            for (int c = 1; c <= 32; ++c) {
-                int const butterflies = points / radices.radix[i], t = (butterflies + c - 1) / c;
-                if (t > most_items) continue;
+        int const wanted = larger_int(usual, radices.radix[0]);
+        for (int i = 0; i < radices.count; ++i) {
+            int const butterflies = points / radices.radix[i],
+                      fewest = (butterflies + most_items - 1) / most_items,
+                      most = larger_int(fewest, wanted / radices.radix[i]);
+            for (int c = fewest; c <= most; ++c) {
+                int const t = (butterflies + c - 1) / c;
                 long slots = 0;
                 int own = 0;
                 for (int s = 0; s < radices.count; ++s) {
                     int const one = (points / radices.radix[s] + t - 1) / t * radices.radix[s];
                     slots += long{one} * t, own = larger_int(own, one);
                 }
-                if (own > larger_int(usual, radices.radix[0]) && least >= 0) continue;
+                if (own > wanted && least >= 0) continue;
                 if (least < 0 || slots < least || (slots == least && t < threads)) least = slots, threads = t;
             }
+        }
     }
 };
 
@@ -184,10 +198,9 @@ private:
             return rest <= longest;
         }
         for (index_t d = 2; d <= longest; ++d) {
-            if (rest % d != 0) continue;
             double power = 1;
             for (int i = at; i < count; ++i) power *= static_cast<double>(d);
-            if (power < static_cast<double>(rest)) continue;
+            if (power < static_cast<double>(rest) || rest % d != 0) continue;
             points[at] = static_cast<int>(d);
             if (divide(rest / d, at + 1)) return true;
         }
