@@ -86,13 +86,14 @@ cuda_lines<T> cuda_lines_of(cuda_line_view<T> const& x) {
 }
 
 // As in pack.cu.hpp.
+enum class cuda_pack_way : int { transposes, straight, straight_unit };
 template <class T>
 struct cuda_pack_operand {
     cuda_operand from;
     T* to = nullptr;
     long long line = 0, step = 0;
     int lines = 0, length = 0, batches = 1;
-    int way = 0;
+    cuda_pack_way way = cuda_pack_way::transposes;
     unsigned across = 32, blocks = 0;
 };
 inline constexpr int cuda_most_terms = 4;
@@ -130,6 +131,9 @@ public:
         index_t const length = straight ? across * cuda_lines<T>::unit : side;
         index_t const blocks = ((packed.length - 1) / length + 1) * ((packed.lines - 1) / lines + 1) * count;
         blocks_ += blocks;
+        cuda_pack_way const way = !straight                ? cuda_pack_way::transposes
+                                  : x.view.col_stride == 1 ? cuda_pack_way::straight_unit
+                                                           : cuda_pack_way::straight;
         cuda_pack_sum<T>& of = of_[static_cast<std::size_t>(added_++)];
         static_cast<cuda_pack_operand<T>&>(of) = {cuda_place(x.view, x.step),
                                                   to,
@@ -138,9 +142,7 @@ public:
                                                   static_cast<int>(packed.lines),
                                                   static_cast<int>(packed.length),
                                                   static_cast<int>(count),
-                                                  !straight                ? 0
-                                                  : x.view.col_stride == 1 ? 2
-                                                                           : 1,
+                                                  way,
                                                   static_cast<unsigned>(across),
                                                   static_cast<unsigned>(blocks)};
         if (x.is_sum()) sums_ = true, of.terms = x.terms;

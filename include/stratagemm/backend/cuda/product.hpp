@@ -545,11 +545,12 @@ private:
             auto& to = all.at[t];
             to.c = oriented(target.to), to.e = adds ? oriented(target.from) : to.c;
             to.factor = target.factor, to.beta = target.keep;
-            to.flags = (adds && target.from.conjugate ? 4 : 0) | (adds ? 8 : 0);
+            if (adds) to.flags |= cuda_flag::adds;
+            if (adds && target.from.conjugate) to.flags |= cuda_flag::conjugate_e;
             in_runs &= to.c.col == 1 && (reinterpret_cast<std::uintptr_t>(to.c.data) % 16 |
                                          static_cast<std::uintptr_t>(to.c.row) * sizeof(Out) % 16) == 0;
         }
-        if (in_runs) all.flags |= 64; // as prelude.cu.hpp names it
+        if (in_runs) all.flags |= cuda_flag::targets_in_runs;
         return f(all);
     }
     // Blocks of each multiprocessor, if blocks are to be shared out evenly; 0: there are so many blocks that this makes
@@ -567,8 +568,9 @@ private:
         constexpr index_t most = (index_t{4} << 20) / static_cast<index_t>(sizeof(In));
         cuda_sides const s = sides();
         bool const a_along_k = form.a_along_k || form.a_turned, b_along_k = form.b_along_k || form.b_turned;
-        if (s.n <= on_c.n && a_along_k && s.n * s.k <= most) return 256; // as prelude.cu.hpp names them
-        return s.m <= on_c.m && b_along_k && s.m * s.k <= most ? 128 : 0;
+        if (s.n <= on_c.n && a_along_k && s.n * s.k <= most) return cuda_flag::begins_by_row;
+        if (s.m <= on_c.m && b_along_k && s.m * s.k <= most) return cuda_flag::begins_by_column;
+        return 0;
     }
     // Whether C is stored sooner by lines of 128 bytes than by sectors of 32: where rows share sectors, which are then
     // written in parts, and where C has to leave the second-level cache while it is written.
@@ -693,7 +695,7 @@ private:
         }
         if (!choice.invariant) arguments.flags |= first_steps(on_c, form);
         if (tile.engine == cuda_engine::fp64 && gains_by_lines(x.c))
-            arguments.flags |= 512; // named in prelude.cu.hpp
+            arguments.flags |= cuda_flag::stores_lines;
         cuda_grid grid;
         grid.threads = static_cast<unsigned>(threads_of(tile, form)), grid.cluster = cluster;
         int resident = compiled.resident;
@@ -721,7 +723,7 @@ private:
             p_.c.col_stride == 1 && c.length % c.unit == 0 && c.can_be_fetched()) {
             index_t const rows = is_turned(tile, form, sizeof(In)) ? 32 : 16;
             if (status s = cuda_map_of(session_, c_map, c, wide, rows, true); !s) return s;
-            arguments.flags |= 32; // named in prelude.cu.hpp
+            arguments.flags |= cuda_flag::c_is_mapped;
         }
         return with_targets(form, arguments, [&](auto const& given) {
             return session_.launch(stream_, compiled, grid, a_map, b_map, c_map, given, epilogue.bytes());

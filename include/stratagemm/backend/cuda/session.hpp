@@ -17,6 +17,7 @@
 #include "kernels/pipeline.cu.hpp"
 #include "kernels/prelude.cu.hpp"
 #include "kernels/rows.cu.hpp"
+#include "kernels/shared.cu.hpp"
 #include "kernels/simt.cu.hpp"
 #include "kernels/wgmma.cu.hpp"
 #include "memory.hpp"
@@ -257,7 +258,7 @@ private:
             device_.name + ' ' + device_.architecture() + ", nvrtc " + cuda_compiler::get().version(),
             std::string(cuda_elements_text) + cuda_numbers_text + cuda_product_text + cuda_blocked_text +
                 fetches_text + wgmma_text + cuda_pipeline_text + cuda_simt_text + cuda_fp64_text +
-                cuda_rows_text + cuda_wgmma_text + cuda_copies_text + cuda_mma_text);
+                cuda_shared_text + cuda_rows_text + cuda_wgmma_text + cuda_copies_text + cuda_mma_text);
         CUdevice id = 0;
         (void)driver().cuDeviceGet(&id, ordinal);
         if (CUresult const code = driver().cuDevicePrimaryCtxRetain(&context_, id); code != CUDA_SUCCESS) {

@@ -17,6 +17,7 @@
 #include "kernels/pipeline.cu.hpp"
 #include "kernels/prelude.cu.hpp"
 #include "kernels/rows.cu.hpp"
+#include "kernels/shared.cu.hpp"
 #include "kernels/simt.cu.hpp"
 #include "kernels/small.cu.hpp"
 #include "kernels/wgmma.cu.hpp"
@@ -27,7 +28,8 @@ STRATAGEMM_BEGIN
 template <class In, class Out, class Epilogue>
 cuda_source cuda_source_of(char const* kernel, char const* body, Epilogue const& epilogue,
                            std::string const& definitions = {}) {
-    std::string const prelude = std::string(cuda_elements_text) + cuda_numbers_text + cuda_product_text;
+    std::string const prelude =
+        std::string(cuda_elements_text) + cuda_numbers_text + cuda_flags_text + cuda_product_text;
     cuda_source source{kernel, kernel_text<In, Out>(prelude, body, epilogue, definitions)};
     source.exact = definitions.find("#define INVARIANT 1") != std::string::npos;
     return source;
@@ -36,7 +38,7 @@ cuda_source cuda_source_of(char const* kernel, char const* body, Epilogue const&
 inline cuda_source cuda_source_of(device_kernel const& k) {
     cuda_source source{k.name, dialect_source(k,
                                               std::string(cuda_elements_text) + cuda_dialect_text +
-                                                  (k.write ? cuda_tables_text : ""),
+                                                  cuda_shared_text + (k.write ? cuda_tables_text : ""),
                                               cuda_numbers_text)};
     source.shared_bytes = k.shared_bytes;
     source.exact = k.exact;
@@ -106,7 +108,8 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
         break;
     case cuda_engine::fp64: body += cuda_fp64_text; break;
     case cuda_engine::mma:
-        body += cuda_mma_operands(type_letter<In>()) + cuda_copies_text + cuda_rows_text + cuda_mma_text;
+        body += cuda_mma_operands(type_letter<In>()) + cuda_copies_text + cuda_shared_text + cuda_rows_text +
+                cuda_mma_text;
         break;
     default: {
         char const letter = type_letter<In>();
@@ -121,8 +124,9 @@ cuda_source cuda_product_source(cuda_tile const& tile, cuda_form const& form, Ep
             tile.n > 256 || (has_three_groups(tile) && tile.n > 128); // beside the sums
         body += cuda_promotes(letter) + "#define FROM_REGISTERS " + (turned ? "1\n" : "0\n") +
                 "#define WARP_BYTES " + std::to_string(warp_results(tile, sizeof(In))) + '\n' +
-                (few_registers ? "#define ROWS_AT_ONCE 4\n" : "") + wgmma_text +
-                wgmma_instructions(type, tile.n, turned) + cuda_rows_text + cuda_wgmma_text;
+                (few_registers ? "#define ROWS_IN_FLIGHT 4\n" : "") + wgmma_text +
+                wgmma_instructions(type, tile.n, turned) + cuda_shared_text + cuda_rows_text +
+                cuda_wgmma_text;
     }
     }
     cuda_source source = cuda_source_of<In, Out>(name_of(tile.engine), body.c_str(), epilogue,
@@ -162,7 +166,7 @@ struct cuda_arguments {
     long long row0 = 0, col0 = 0;
     int m = 0, n = 0, k = 0, count = 1;
     int part = 0;
-    int flags = 0;
+    int flags = 0; // cuda_flag
     Scalar alpha{}, beta{};
 };
 

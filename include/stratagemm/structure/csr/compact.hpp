@@ -5,6 +5,7 @@
 #include "../../device/dialect.hpp"
 #include "../../device/product.hpp"
 #include "arrays.hpp"
+#include "sum_of_group.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -19,17 +20,6 @@ inline constexpr char compact_text[] = R"(
 #else
 #define IS_ZERO(v) ((v) == 0)
 #endif
-
-/* The sum over the group of `mine`, to all of it. */
-#define SUM_OF_GROUP(mine, sums)                              \
-    do {                                                      \
-        sums[ITEM] = mine;                                    \
-        for (int step = ITEMS / 2; step > 0; step /= 2) {     \
-            BARRIER();                                        \
-            if (ITEM < step) sums[ITEM] += sums[ITEM + step]; \
-        }                                                     \
-        BARRIER();                                            \
-    } while (0)
 
 /* How many of the first `to` elements of row i, from `from` on, are this work-item's and not zero. */
 #define COUNT(mine, i, from, to)                                                    \
@@ -181,7 +171,8 @@ status list_nonzeros(Leaf const& leaf, view<T const, Space> const& x, Numbers be
         typename Arena::scope const scope(memory);
         auto const types = [] {
             return kernel_types<stored_t<T>, stored_t<T>>() + "#define INDEX " +
-                   (sizeof(Index) == 8 ? "index\n" : "int\n") + "#define VALUES " + (valued ? "1\n" : "0\n");
+                   (sizeof(Index) == 8 ? "index\n" : "int\n") + "#define VALUES " + (valued ? "1\n" : "0\n") +
+                   sum_of_group_text;
         };
         compact_parts const by(x.rows, x.cols);
         index_t const groups = x.rows * by.parts;

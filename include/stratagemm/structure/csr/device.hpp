@@ -24,7 +24,7 @@ STRATAGEMM_BEGIN
 // VECTORS is 1 if one load reads the WIDE columns of B, and one store writes those of C. If PIECES is 1, the
 // rows are in pieces (pieces.hpp). If ONES is 1, each element of A is one, and there are no values. If STREAMS is 1,
 // there is X with X_ROWS rows, and B is stored by columns; then a group that reads all of B has SPAN columns, its
-// work-items share the rows, and each loads AHEAD rows before it uses the first. AT_ONCE: for how many groups on a
+// work-items share the rows, and each loads AHEAD rows before it uses the first. RESIDENT: for how many groups on a
 // multiprocessor there are registers.
 inline constexpr char csr_text[] = R"(
 #define IN_FLIGHT (WIDE > 1 ? 4 : 8) /* elements of A that a work-item loads before it uses the first */
@@ -99,11 +99,21 @@ typedef some_scalars some_of_b;
 #define END(i) bounds[(i) + 1]
 #endif
 
+typedef struct {
+    GLOBAL IN const *elements;
+    index row, col, cols;
+    int conjugated;
+} matrix_b;
+#define OPEN_B(all)                                                      \
+    GLOBAL IN const *const b = (all).elements;                           \
+    index const b_row = (all).row, b_col = (all).col, cols = (all).cols; \
+    int const b_conjugated = (all).conjugated
+
 /* Adds every `parts`-th element of a row from `at` on, times columns j to j + WIDE of B. `parts` is known when this is
    compiled. Where the next elements are is read while these are multiplied. */
 FUNCTION void add_part(scalar *sum, GLOBAL INDEX const *columns, OF_VALUES(GLOBAL IN const *values)
-                       GLOBAL IN const *b, index b_row, index b_col, int b_conjugated, index j,
-                       index cols, index at, index end, int parts) {
+                       matrix_b all_of_b, index j, index at, index end, int parts) {
+    OPEN_B(all_of_b);
     INDEX left = (INDEX)(end - at), row_of[IN_FLIGHT];
     some_of_b y[IN_FLIGHT];
 #if !ONES
@@ -148,10 +158,18 @@ typedef scalar of_x;
 #define ADD_OF_X(sum, factor, y) sum = multiply_add(conjugate_if(x_conjugated, factor), y, sum)
 #endif
 
+typedef struct {
+    GLOBAL MARK const *elements;
+    index row, col;
+    int conjugated;
+} matrix_x;
+
 /* Adds every ITEMS-th of all rows of B from `at` on, in columns j to j + SPAN, times each row of X. */
-FUNCTION void add_all(scalar *sum, GLOBAL MARK const *x, index x_row, index x_col, int x_conjugated,
-                      GLOBAL IN const *b, index b_row, index b_col, int b_conjugated, index j, index cols,
-                      index at, index end) {
+FUNCTION void add_all(scalar *sum, matrix_x all_of_x, matrix_b all_of_b, index j, index at, index end) {
+    GLOBAL MARK const *const x = all_of_x.elements;
+    index const x_row = all_of_x.row, x_col = all_of_x.col;
+    int const x_conjugated = all_of_x.conjugated;
+    OPEN_B(all_of_b);
     for (; at < end; at += AHEAD * ITEMS) {
         scalar y[AHEAD * SPAN];
         for (int u = 0; u < AHEAD; ++u) {
@@ -176,7 +194,7 @@ FUNCTION void add_all(scalar *sum, GLOBAL MARK const *x, index x_row, index x_co
 }
 #endif
 
-KERNEL_AT_ONCE(ITEMS, AT_ONCE)
+KERNEL_AT_ONCE(ITEMS, RESIDENT)
 csr_times_dense(BUFFER(INDEX const, bounds), BUFFER(INDEX const, columns), OF_VALUES(BUFFER(IN const, values))
                 MATRIX(IN const, b), int b_conjugated,
 #if PIECES
@@ -210,6 +228,7 @@ csr_times_dense(BUFFER(INDEX const, bounds), BUFFER(INDEX const, columns), OF_VA
 #else
     index const pieces = rows;
 #endif
+    matrix_b const all_of_b = {b, b_row, b_col, cols, b_conjugated};
 #if STREAMS
     OPEN(MARK const, x);
     if ((index)bounds[X_ROWS] > most_listed) {
@@ -217,7 +236,8 @@ csr_times_dense(BUFFER(INDEX const, bounds), BUFFER(INDEX const, columns), OF_VA
         if (j >= cols) return; /* the whole group */
         scalar sum[X_ROWS * SPAN];
         for (int s = 0; s < X_ROWS * SPAN; ++s) sum[s] = ZERO;
-        add_all(sum, x, x_row, x_col, x_conjugated, b, b_row, b_col, b_conjugated, j, cols, (index)ITEM, depth);
+        matrix_x const all_of_x = {x, x_row, x_col, x_conjugated};
+        add_all(sum, all_of_x, all_of_b, j, (index)ITEM, depth);
 #pragma unroll
         for (int i = 0; i < X_ROWS; ++i) {
             for (int w = 0; w < SPAN; ++w) part[w * LINE + ITEM] = sum[i * SPAN + w];
@@ -262,10 +282,10 @@ csr_times_dense(BUFFER(INDEX const, bounds), BUFFER(INDEX const, columns), OF_VA
         index const at = begin + ITEM / LANES % parts;
 #if LONG_ROWS
         if (alone)
-            add_part(sum, columns, OF_VALUES(values) b, b_row, b_col, b_conjugated, j, cols, at, end, ITEMS / LANES);
+            add_part(sum, columns, OF_VALUES(values) all_of_b, j, at, end, ITEMS / LANES);
         else
 #endif
-            add_part(sum, columns, OF_VALUES(values) b, b_row, b_col, b_conjugated, j, cols, at, end, PARTS);
+            add_part(sum, columns, OF_VALUES(values) all_of_b, j, at, end, PARTS);
 
         /* Sums of parts become one: within a warp by exchange, if the device can do that, and else by memory. */
         int const in_warp = IN_WARP(parts);
@@ -441,12 +461,12 @@ device_kernel csr_kernel(char const* name, csr_work const& x, csr_kinds const& k
     // Registers for sums, and for rows of B and X, where all of B is read.
     index_t const words = kinds.x_rows + (kinds.x_rows + x.ahead) * x.span *
                                              static_cast<index_t>(sizeof(accumulator_t<In>)) / 4;
-    int const at_once = kinds.in_pieces ? 10 : words <= 21 ? 8 : words <= 68 ? 4 : words <= 96 ? 3 : 2;
+    int const resident = kinds.in_pieces ? 10 : words <= 21 ? 8 : words <= 68 ? 4 : words <= 96 ? 3 : 2;
     std::string const definitions = x.definitions() + "#define STORES " + (kinds.stores ? "1" : "0") +
                                     "\n#define PIECES " + (kinds.in_pieces ? "1" : "0") + "\n#define ONES " +
                                     (kinds.ones ? "1" : "0") + "\n#define X_ROWS " +
-                                    std::to_string(kinds.x_rows) + "\n#define AT_ONCE " +
-                                    std::to_string(at_once) + "\n#define MARK " + kinds.mark + '\n';
+                                    std::to_string(kinds.x_rows) + "\n#define RESIDENT " +
+                                    std::to_string(resident) + "\n#define MARK " + kinds.mark + '\n';
     return {name, csr_text, definitions, x.items, uses_double<In, Out>, false, csr_types<In, Out, Index>};
 }
 

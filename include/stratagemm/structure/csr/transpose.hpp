@@ -5,6 +5,7 @@
 #include "../../device/dialect.hpp"
 #include "../../device/product.hpp"
 #include "arrays.hpp"
+#include "sum_of_group.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -209,19 +210,6 @@ KERNEL(ITEMS) scan(BUFFER(NUMBER, x), index count) {
     }
 }
 
-/* The sum over the group of `mine`, to all of it. */
-#define SUM_OF_GROUP(mine)                                    \
-    do {                                                      \
-        sums[ITEM] = mine;                                    \
-        for (int step = ITEMS / 2; step > 0; step /= 2) {     \
-            BARRIER();                                        \
-            if (ITEM < step) sums[ITEM] += sums[ITEM + step]; \
-        }                                                     \
-        BARRIER();                                            \
-        mine = sums[0];                                       \
-        BARRIER();                                            \
-    } while (0)
-
 KERNEL(ITEMS) sum_spans(BUFFER(NUMBER const, x), BUFFER(NUMBER, sums_of_spans), index count, index span) {
     SHARED ulong sums[ITEMS];
     OPEN(NUMBER const, x);
@@ -229,8 +217,8 @@ KERNEL(ITEMS) sum_spans(BUFFER(NUMBER const, x), BUFFER(NUMBER, sums_of_spans), 
     index const begin = GROUP * span, end = min(begin + span, count);
     ulong mine = 0;
     for (index at = begin + ITEM; at < end; at += ITEMS) mine += (ulong)x[at];
-    SUM_OF_GROUP(mine);
-    if (ITEM == 0) sums_of_spans[GROUP] = (NUMBER)mine;
+    SUM_OF_GROUP(mine, sums);
+    if (ITEM == 0) sums_of_spans[GROUP] = (NUMBER)sums[0];
 }
 
 KERNEL(ITEMS) scan_spans(BUFFER(NUMBER, x), BUFFER(NUMBER const, sums_of_spans), index count, index span) {
@@ -240,7 +228,9 @@ KERNEL(ITEMS) scan_spans(BUFFER(NUMBER, x), BUFFER(NUMBER const, sums_of_spans),
     OPEN(NUMBER const, sums_of_spans);
     ulong next = 0;
     for (int group = ITEM; group < GROUP; group += ITEMS) next += (ulong)sums_of_spans[group];
-    SUM_OF_GROUP(next);
+    SUM_OF_GROUP(next, sums);
+    next = sums[0];
+    BARRIER();
     index const begin = GROUP * span, end = min(begin + span, count);
     for (index first = begin; first < end; first += ITEMS * STRETCH) {
         index const from = min(first + ITEM * STRETCH, end), to = min(from + STRETCH, end);
@@ -278,7 +268,11 @@ struct scan_parts {
 };
 template <class Number>
 device_kernel scan_kernel(char const* name) {
-    return {name, scan_text, sizeof(Number) == 8 ? "#define NUMBER index\n" : "#define NUMBER int\n"};
+    auto const types = [] {
+        return std::string(sizeof(Number) == 8 ? "#define NUMBER index\n" : "#define NUMBER int\n") +
+               sum_of_group_text;
+    };
+    return {name, scan_text, {}, 256, false, false, types};
 }
 template <class Number, class Leaf, class Handle>
 status scan_numbers(Leaf const& leaf, Handle x, index_t count) {

@@ -54,7 +54,7 @@ inline constexpr char rows_text[] = R"(
 KERNEL(ITEMS) examine_rows(BUFFER(A_INDEX const, a_begins), BUFFER(A_INDEX const, a_columns),
                            BUFFER(B_INDEX const, b_begins), BUFFER(B_INDEX const, b_columns), BUFFER(byte, a_long),
                            BUFFER(byte, b_rising), index a_rows, index b_rows, index limit) {
-    SHARED ulong seen[ITEMS];
+    SHARED ulong counts[ITEMS];
     SHARED int any;
     OPEN(A_INDEX const, a_begins);
     OPEN(A_INDEX const, a_columns);
@@ -68,11 +68,11 @@ KERNEL(ITEMS) examine_rows(BUFFER(A_INDEX const, a_begins), BUFFER(A_INDEX const
         int const for_group = LENGTH(i) > 16 * LANES;
         ulong mine = 0;
         if (!for_group) LOOK_AT_ROW(i, lane, LANES);
-        seen[ITEM] = mine;
+        counts[ITEM] = mine;
         ANY(any, for_group);
         int const some = any;
         if (lane == 0 && !for_group) {
-            for (int w = 1; w < LANES; ++w) mine += seen[ITEM + w];
+            for (int w = 1; w < LANES; ++w) mine += counts[ITEM + w];
             KEEP_LOOK(i);
         }
         BARRIER();
@@ -81,10 +81,10 @@ KERNEL(ITEMS) examine_rows(BUFFER(A_INDEX const, a_begins), BUFFER(A_INDEX const
             if (LENGTH(whole) <= 16 * LANES) continue;
             mine = 0;
             LOOK_AT_ROW(whole, ITEM, ITEMS);
-            seen[ITEM] = mine;
+            counts[ITEM] = mine;
             BARRIER();
             if (ITEM == 0) {
-                for (int w = 1; w < ITEMS; ++w) mine += seen[w];
+                for (int w = 1; w < ITEMS; ++w) mine += counts[w];
                 KEEP_LOOK(whole);
             }
             BARRIER();
@@ -126,18 +126,18 @@ KERNEL(ITEMS) list_long_rows(BUFFER(A_INDEX const, a_begins), BUFFER(C_INDEX con
     index listed = 0;
     for (index top = 0; top < rows; top += ITEMS * 64) {
         index const from = top + (index)ITEM * 64;
-        ulong words[8], seen = 0;
+        ulong words[8], marked = 0;
         for (int u = 0; u < 8; ++u) words[u] = from + 8 * u < rows ? ((GLOBAL ulong const *)a_long)[from / 8 + u] : 0;
-        for (int u = 0; u < 8; ++u) seen |= words[u];
-        ANY(any, seen != 0);
+        for (int u = 0; u < 8; ++u) marked |= words[u];
+        ANY(any, marked != 0);
         int const some = any;
         BARRIER();
         if (!some) continue;
         index mine = 0, before = 0, all = 0;
-        for (int u = 0; u < 64 && seen != 0; ++u) mine += from + u < rows && a_long[from + u] ? 1 : 0;
+        for (int u = 0; u < 64 && marked != 0; ++u) mine += from + u < rows && a_long[from + u] ? 1 : 0;
         SUMS_OF_GROUP(before, all, mine);
         before += listed;
-        for (int u = 0; u < 64 && seen != 0; ++u)
+        for (int u = 0; u < 64 && marked != 0; ++u)
             if (from + u < rows && a_long[from + u]) {
                 if (before < LISTED)
                     found[(int)before] = (ulong)(from + u);

@@ -22,23 +22,13 @@ inline constexpr char two_of_four_warpgroups_text[] = R"cu(
 #define B_BYTES (TILE_N * DEPTH * 2)
 #define POSITIONS_BYTES (TILE_M / 64 * 512)
 #define MANY_SUMS (BLOCKS * TILE_N > 256) /* which take more registers from those that fetch */
-#define AT_ONCE (MANY_SUMS ? 4 : 8) /* elements of E that a thread reads */
+#define IN_FLIGHT (MANY_SUMS ? 4 : 8) /* elements of E that a thread reads */
 #define ROWS_TOGETHER (16 / CLUSTER) /* rows of tiles that are walked through side by side */
 #define BOX_BYTES 2048 /* of results: 16 rows of a warp */
 #define NEXT_OF_B (B_ALONG_K ? 4 : 256) /* to the next 32 columns of A, in units of 16 bytes */
 #define WIDTH (128 / (int)sizeof(OUT)) /* columns of C of a line of 128 bytes */
+enum { by_threads, by_hardware, by_hardware_turned }; /* how C is stored: two_of_four_storing */
 
-/* Asked for anew: what follows from it should not take registers while tiles are multiplied. */
-inline int lane_now() {
-    int lane;
-    asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane)::"memory");
-    return lane;
-}
-inline unsigned word_at(unsigned address) {
-    unsigned x;
-    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(x) : "r"(address) : "memory");
-    return x;
-}
 inline void put(unsigned at, float x, float y) {
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(at), "f"(x), "f"(y) : "memory");
 }
@@ -57,8 +47,8 @@ inline void fetch_bytes(unsigned to, void const *from, int bytes, barrier full) 
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(ITEMS, 1)
 two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_constant__ const tensor_map b_map,
-                        __grid_constant__ const tensor_map c_map, int way, BUFFER(int const, positions), index depth,
-                        PRODUCT, index row0, index col0, int turned EPILOGUE_STATE) {
+                        __grid_constant__ const tensor_map c_map, int storing, BUFFER(int const, positions),
+                        index depth, PRODUCT, index row0, index col0, int turned EPILOGUE_STATE) {
     extern __shared__ char memory[];
     unsigned const base = ((unsigned)__cvta_generic_to_shared(memory) + 1023) / 1024 * 1024;
     unsigned const a_tiles = base, b_tiles = a_tiles + STAGES * A_BYTES, boxes = b_tiles + STAGES * B_BYTES;
@@ -160,7 +150,7 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
                 return last(alpha * sum[v], min((index)i, rows - 1), min((index)j, cols - 1));
             };
             auto const result = [&](int v) { return to<OUT>::from(number(v)); };
-            if (way == 1) { /* the hardware stores rows of C */
+            if (storing == by_hardware) { /* rows of C */
 #pragma unroll
                 for (int first = 0; first < TILE_N; first += WIDTH) {
                     unsigned const box = begin_box();
@@ -171,7 +161,7 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
                             result(first / 2 + 2 * v), result(first / 2 + 2 * v + 1));
                     end_box(box, j0 + first, i0);
                 }
-            } else if (way == 2) { /* or columns, of 16 elements each */
+            } else if (storing == by_hardware_turned) { /* columns, of 16 elements each */
 #pragma unroll
                 for (int first = 0; first < TILE_N; first += WIDTH) {
                     unsigned const box = begin_box();
@@ -209,11 +199,11 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
                             sum[first / 2 + 2 * v], sum[first / 2 + 2 * v + 1]);
                     __syncwarp();
 #pragma unroll 1
-                    for (int part = 0; part < 16; part += AT_ONCE) {
-                        OUT added[AT_ONCE];
+                    for (int part = 0; part < 16; part += IN_FLIGHT) {
+                        OUT added[IN_FLIGHT];
                         auto const each = [&](auto const &f) { /* f(number, row and column of the box) */
 #pragma unroll
-                            for (int v = 0; v < AT_ONCE; ++v) {
+                            for (int v = 0; v < IN_FLIGHT; ++v) {
                                 int const r = by_columns ? lane % 16 : part + v;
                                 int const column = by_columns ? (part + v) * 2 + lane / 16 : lane;
                                 if ((index)i0 + r < rows && (index)j0 + first + column < cols) f(v, r, column);
@@ -274,6 +264,9 @@ two_of_four_times_dense(__grid_constant__ const tensor_map values_map, __grid_co
     if (CLUSTER > 1) cluster_ends();
 }
 )cu";
+
+// How the kernel stores C: threads do, or the hardware, by rows or by columns.
+enum class two_of_four_storing : int { by_threads, by_hardware, by_hardware_turned };
 
 // How C is cut into tiles, and how long a tile keeps shared memory busy for each column of A: by the bytes that are
 // fetched, and by those that are read, at 128 bytes a clock.
@@ -398,7 +391,10 @@ status multiply_two_of_four(Leaf const& leaf, Q const& p, two_of_four_tiling con
     auto const can_be_stored = [](auto const& c) {
         return has_aligned_rows(c) && c.cols * static_cast<index_t>(sizeof(Out)) % 16 == 0;
     };
-    int const way = adds ? 0 : can_be_stored(p.c) ? 1 : can_be_stored(p.c.transposed()) ? 2 : 0;
+    auto const storing = adds                              ? two_of_four_storing::by_threads
+                         : can_be_stored(p.c)              ? two_of_four_storing::by_hardware
+                         : can_be_stored(p.c.transposed()) ? two_of_four_storing::by_hardware_turned
+                                                           : two_of_four_storing::by_threads;
     tile_map values_map{}, b_map{}, c_map{};
     if (status s = leaf.map_tiles(p.a.values, t.rows, index_t{32}, values_map); !s) return s;
     status s = b_along_k ? leaf.map_tiles(p.b.transposed(), t.cols / t.cluster, index_t{64}, b_map)
@@ -406,16 +402,17 @@ status multiply_two_of_four(Leaf const& leaf, Q const& p, two_of_four_tiling con
     if (!s) return s;
     constexpr index_t line = 128 / static_cast<index_t>(sizeof(Out));
     view<Out const, typename Q::space> const c = p.c;
-    s = way == 1   ? leaf.map_tiles(c, index_t{16}, line, c_map)
-        : way == 2 ? leaf.map_tiles(c.transposed(), line, index_t{16}, c_map)
-                   : status();
+    s = storing == two_of_four_storing::by_hardware ? leaf.map_tiles(c, index_t{16}, line, c_map)
+        : storing == two_of_four_storing::by_hardware_turned
+            ? leaf.map_tiles(c.transposed(), line, index_t{16}, c_map)
+            : status();
     if (!s) return s;
     auto const e = added_or_c(p);
     typename Leaf::template epilogue<typename Q::scalar> const last(p.epilogue);
     return leaf.launch(two_of_four_kernel<In, Out>(t, b_along_k, last.definitions()),
-                       (clusters < resident ? clusters : resident) * t.cluster, values_map, b_map, c_map, way,
-                       p.a.positions, p.a.cols, p.alpha, p.beta, int{adds}, e, int{e.conjugate}, p.c, m, n,
-                       p.row0, p.col0, int{turned}, last);
+                       (clusters < resident ? clusters : resident) * t.cluster, values_map, b_map, c_map,
+                       static_cast<int>(storing), p.a.positions, p.a.cols, p.alpha, p.beta, int{adds}, e,
+                       int{e.conjugate}, p.c, m, n, p.row0, p.col0, int{turned}, last);
 }
 
 STRATAGEMM_END

@@ -18,9 +18,9 @@ inline constexpr char cuda_blocked_text[] = R"cu(
 #define THREADS (THREADS_M * THREADS_N)
 /* What a thread reads at a time: 16 bytes, if they divide its micro-tile. Of more, threads are so far apart that they get
    in each other's way. */
-#define AT_ONCE (16 / (int)sizeof(scalar))
-#define VECTOR_M (MICRO_M % AT_ONCE ? MICRO_M : AT_ONCE)
-#define VECTOR_N (WARP_LIES_ALONG_N ? COLUMNS : MICRO_N % AT_ONCE ? MICRO_N : AT_ONCE)
+#define VECTOR_LENGTH (16 / (int)sizeof(scalar))
+#define VECTOR_M (MICRO_M % VECTOR_LENGTH ? MICRO_M : VECTOR_LENGTH)
+#define VECTOR_N (WARP_LIES_ALONG_N ? COLUMNS : MICRO_N % VECTOR_LENGTH ? MICRO_N : VECTOR_LENGTH)
 /* Then its threads have neighbouring columns, one each or, of 16 bits, two, and it stores whole lines however C is
    aligned. */
 #define WARP_LIES_ALONG_N (THREADS_N % 32 == 0)
@@ -88,7 +88,7 @@ inline void store_lines(arguments const &p, epilogue_state const &state, scalar 
                         int j0, index batch, bool whole, DOWN const &down) {
     int const lane = threadIdx.x % 32, j = j0 + threadIdx.x % THREADS_N * COLUMNS;
     if (COLUMNS == 1 || !whole || p.c.col != 1 || p.flags & adds) {
-        store_sums<1>(p, state, sum, i0, j, batch, false, down,
+        store_sums<1>(p, state, sum, {i0, j, batch}, false, down,
                       [](int v) { return v / COLUMNS * (THREADS_N * COLUMNS) + v % COLUMNS; });
         return;
     }

@@ -219,19 +219,19 @@ inline void store_lines(arguments const &p, epilogue_state const &state, double 
    if there is one for each block; else half of them, or one, so that the hardware reads the others meanwhile. Boxes
    beyond C are sent, too: boxes_are_read_but_for() counts all that were sent. */
 #define BOXES (WARP_RESULTS / BOX_BYTES)
-#define BOXES_AT_ONCE (BOXES == BLOCKS_X * BLOCKS_Y ? BOXES : BOXES % 2 == 0 ? BOXES / 2 : 1)
+#define BOXES_TOGETHER (BOXES == BLOCKS_X * BLOCKS_Y ? BOXES : BOXES % 2 == 0 ? BOXES / 2 : 1)
 static_assert(BLOCKS_X * BLOCKS_Y % BOXES == 0, "each block has the same box in all tiles");
 inline void send_lines(arguments const &p, epilogue_state const &state, double const (&sum)[BLOCKS_X][BLOCKS_Y][2][4],
                        int i0, int j0, int batch, unsigned room, tensor_map const &c_map) {
 #pragma unroll
-    for (int from = 0; from < BLOCKS_X * BLOCKS_Y; from += BOXES_AT_ONCE) {
+    for (int from = 0; from < BLOCKS_X * BLOCKS_Y; from += BOXES_TOGETHER) {
         int lane = threadIdx.x % 32;
         asm volatile("" : "+r"(lane), "+r"(room), "+r"(i0), "+r"(j0)); /* what follows is not kept in registers */
-        if (lane == 0) boxes_are_read_but_for<BOXES - BOXES_AT_ONCE>();
+        if (lane == 0) boxes_are_read_but_for<BOXES - BOXES_TOGETHER>();
         __syncwarp();
         auto const each = [&](auto const &f) {
 #pragma unroll
-            for (int b = from; b < from + BOXES_AT_ONCE; ++b) {
+            for (int b = from; b < from + BOXES_TOGETHER; ++b) {
                 int const x = b % BLOCKS_X, y = b / BLOCKS_X;
                 f(room + b % BOXES * BOX_BYTES, x, y, i0 + 16 * (SWAPPED ? y : x), j0 + 16 * (SWAPPED ? x : y));
             }

@@ -7,7 +7,7 @@
 STRATAGEMM_BEGIN
 
 inline constexpr char cuda_narrow_along_k_text[] = R"cu(
-extern "C" __global__ void __launch_bounds__(256, AT_ONCE)
+extern "C" __global__ void __launch_bounds__(256, RESIDENT)
 narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     wait_for_earlier();
     int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -339,7 +339,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
             for (int j = 0; j < COLS; ++j) add(v[s], all_of(b + l + s * STEP + j * p.b.col, 32), j);
     }
     /* Whole pieces that are left are asked for together, if there are registers. */
-    constexpr int LEFT = AT_ONCE > 1 && sizeof(A_IN) > 1 ? AHEAD - 1 : 1;
+    constexpr int LEFT = RESIDENT > 1 && sizeof(A_IN) > 1 ? AHEAD - 1 : 1;
     while (l - from + PIECE <= end) {
         run_of<A_IN, EACH> v[LEFT][MICRO_M];
         auto const whole = [&](int s) { return l - from + s * STEP + PIECE <= end; };

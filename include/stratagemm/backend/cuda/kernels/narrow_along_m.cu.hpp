@@ -6,7 +6,7 @@
 STRATAGEMM_BEGIN
 
 inline constexpr char cuda_narrow_along_m_text[] = R"cu(
-extern "C" __global__ void __launch_bounds__(256, AT_ONCE)
+extern "C" __global__ void __launch_bounds__(256, RESIDENT)
 narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     wait_for_earlier();
     int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;

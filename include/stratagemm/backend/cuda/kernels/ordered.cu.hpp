@@ -15,8 +15,8 @@ STRATAGEMM_BEGIN
 // What both kernels share: the copies, and the loop over pieces.
 inline constexpr char cuda_ordered_copies_text[] = R"cu(
 #define COLS TILE_N
-#define AT_ONCE MICRO_M /* pieces of a block */
-constexpr int OF_ALL = AT_ONCE * CLUSTER;
+#define BLOCK_PIECES MICRO_M /* pieces of a block */
+constexpr int OF_ALL = BLOCK_PIECES * CLUSTER;
 inline int rank() { return blockIdx.x % CLUSTER; }
 /* Elements of A that are copied at once, and of B where its lines are aligned. */
 constexpr int WHOLE = sizeof(IN) < 16 ? 16 / sizeof(IN) : 1, VECTOR = DENSE ? WHOLE : 1;
@@ -145,7 +145,7 @@ inline void copy_a(arguments const &p, IN *a, int i0, int first, int now, int st
 }
 #endif
 /* A stage: what it has of A, and then of B. */
-constexpr int SIZE_A = A_ALONG_K ? AT_ONCE * TILE_M * LINE : 0, STAGE = SIZE_A + AT_ONCE * PIECE_B;
+constexpr int SIZE_A = A_ALONG_K ? BLOCK_PIECES * TILE_M * LINE : 0, STAGE = SIZE_A + BLOCK_PIECES * PIECE_B;
 inline void copy_stage(arguments const &p, IN *to, int i0, int first, int now, int step, index batch, bool dense) {
 #if A_ALONG_K
     copy_a(p, to, i0, first, now, step, batch);
@@ -158,7 +158,7 @@ inline void copy_stage(arguments const &p, IN *to, int i0, int first, int now, i
 template <class FETCH, class BEGIN, class SUM, class ADD>
 void go_through_pieces(arguments const &p, FETCH const &fetch, BEGIN const &begin, SUM const &sum, ADD const &add) {
     int const pieces = (p.k - 1) / p.part + 1, steps = (min(p.part, p.k) - 1) / TILE_K + 1;
-    int ahead = rank() * AT_ONCE, step_ahead = 0, stage_ahead = 0, stage = 0;
+    int ahead = rank() * BLOCK_PIECES, step_ahead = 0, stage_ahead = 0, stage = 0;
     auto const fetch_next = [&] {
         if (ahead < pieces) fetch(ahead, step_ahead, stage_ahead);
         commit();
@@ -168,7 +168,7 @@ void go_through_pieces(arguments const &p, FETCH const &fetch, BEGIN const &begi
 #pragma unroll
     for (int s = 0; s < STAGES - 1; ++s) fetch_next();
     for (int all = 0; all < pieces; all += OF_ALL) {
-        int const first = all + rank() * AT_ONCE;
+        int const first = all + rank() * BLOCK_PIECES;
         for (int step = 0; step < steps; ++step) {
             if constexpr (STAGES == 1) {
                 if (all + step > 0) __syncthreads();
@@ -210,7 +210,7 @@ inline void have_been_put() { __syncthreads(); }
 // instruction takes longer than one of multiply-adds.)
 inline constexpr char cuda_ordered_text[] = R"cu(
 constexpr int EACH = MICRO_N, ACROSS = COLS / EACH; /* columns of a thread; threads for the columns of a row */
-static_assert(AT_ONCE * TILE_M * ACROSS <= 256 && TILE_M * COLS <= 256, "a block has 256 threads");
+static_assert(BLOCK_PIECES * TILE_M * ACROSS <= 256 && TILE_M * COLS <= 256, "a block has 256 threads");
 constexpr bool EVEN_FIRST = sizeof(IN) == 8 && !COMPLEX && __CUDA_ARCH__ == 900;
 constexpr int term_at(int t) { return EVEN_FIRST ? t / 8 * 8 + t % 4 * 2 + t % 8 / 4 : t; }
 
@@ -263,7 +263,7 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
     IN x[2][some];
     IN const *const line_a = element<IN>(p.a, min(i0 + row, p.m - 1), 0, batch);
     auto const load = [&](IN (&to)[some], int first, int step, int t0) {
-        bool const reads = own < min(AT_ONCE, pieces - first);
+        bool const reads = own < min(BLOCK_PIECES, pieces - first);
         int const left = reads ? terms_left(p, first + own, step) - t0 : 0;
         IN const *const from = line_a + ((index)(first + own) * p.part + step * TILE_K + t0) * p.a.col;
 #pragma unroll
@@ -274,11 +274,11 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
     go_through_pieces(
         p,
         [&](int first, int step, int stage) {
-            copy_stage(p, stages + stage * STAGE, i0, first, min(AT_ONCE, pieces - first), step, batch, dense);
+            copy_stage(p, stages + stage * STAGE, i0, first, min(BLOCK_PIECES, pieces - first), step, batch, dense);
         },
         begin,
         [&](int first, int step, int stage) {
-            if (own >= min(AT_ONCE, pieces - first)) return;
+            if (own >= min(BLOCK_PIECES, pieces - first)) return;
             int const depth = depth_of(p, first, step);
             IN const *const a = stages + stage * STAGE, *const b = a + SIZE_A + own * PIECE_B;
 #if A_ALONG_K
@@ -314,7 +314,7 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
         },
         [&](int all, int first) {
             may_be_put();
-            if (own < min(AT_ONCE, pieces - first))
+            if (own < min(BLOCK_PIECES, pieces - first))
 #pragma unroll
                 for (int j = 0; j < EACH; ++j)
                     put_sum(room + ((first - all + own) * COLS + column + j) * TILE_M + row, sum[j]), sum[j] = scalar{};
@@ -335,7 +335,7 @@ ordered(__grid_constant__ const arguments p, __grid_constant__ const epilogue_st
 // tiles are faster.
 inline constexpr char cuda_ordered_mma_text[] = R"cu(
 constexpr int ROWS = 8; /* of a warp */
-constexpr int GROUPS = (TILE_M - 1) / ROWS + 1, SHARES = AT_ONCE * GROUPS, EACH = (SHARES - 1) / 8 + 1;
+constexpr int GROUPS = (TILE_M - 1) / ROWS + 1, SHARES = BLOCK_PIECES * GROUPS, EACH = (SHARES - 1) / 8 + 1;
 static_assert(TILE_M * COLS <= 512, "two elements of C for a thread");
 
 struct alignas(8) terms { unsigned w[2]; };
@@ -370,7 +370,7 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
     constexpr int mine = (TILE_M * COLS - 1) / 256 + 1; /* elements of C */
     float sum[EACH][4] = {}, total[mine] = {};
     /* Lanes of what is not there have something else, which counts for none of C. */
-    auto const piece_of = [&](int v, int first) { return min((warp + v * 8) / GROUPS, min(AT_ONCE, pieces - first) - 1); };
+    auto const piece_of = [&](int v, int first) { return min((warp + v * 8) / GROUPS, min(BLOCK_PIECES, pieces - first) - 1); };
     auto const row_of = [&](int v) { return min((warp + v * 8) % GROUPS * ROWS + g, TILE_M - 1); };
     int const column = min(g, COLS - 1);
     int place_of_a[EACH] = {}, place_of_b = 0;
@@ -383,7 +383,7 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
     go_through_pieces(
         p,
         [&](int first, int step, int stage) {
-            copy_stage(p, stages + stage * STAGE, i0, first, min(AT_ONCE, pieces - first), step, batch, dense);
+            copy_stage(p, stages + stage * STAGE, i0, first, min(BLOCK_PIECES, pieces - first), step, batch, dense);
         },
         [](int, int) {},
         [&](int first, int step, int stage) {
@@ -414,7 +414,7 @@ ordered_mma(__grid_constant__ const arguments p, __grid_constant__ const epilogu
 #pragma unroll
                 for (int c = 0; c < 2; ++c) {
                     int const i = share % GROUPS * ROWS + 2 * t + c;
-                    if (piece < min(AT_ONCE, pieces - first) && g < COLS && i < TILE_M)
+                    if (piece < min(BLOCK_PIECES, pieces - first) && g < COLS && i < TILE_M)
                         put_sum(room + ((first - all + piece) * COLS + g) * TILE_M + i, sum[v][c]);
                 }
 #pragma unroll

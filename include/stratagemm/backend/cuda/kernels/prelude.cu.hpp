@@ -155,6 +155,23 @@ inline value epilogue(value x, index i, index j, epilogue_state const &state) {
 #endif
 )cu";
 
+// The bits of `flags` of a product's arguments: for the host, and as text for kernels. flags_of() (device/product.hpp)
+// sets the first five.
+#define STRATAGEMM_CUDA_FLAGS(...)                                                                           \
+    struct cuda_flag {                                                                                       \
+        enum : int { __VA_ARGS__ };                                                                          \
+    };                                                                                                       \
+    inline constexpr char cuda_flags_text[] = "enum { " #__VA_ARGS__ " };\n";
+STRATAGEMM_CUDA_FLAGS(conjugate_a = 1, conjugate_b = 2, conjugate_e = 4,
+                      adds = 8,               // E is read
+                      turned = 16,            // this is C^T = B^T A^T: rows are the caller's columns
+                      c_is_mapped = 32,       // wgmma, fp64: hardware may store C
+                      targets_in_runs = 64,   // the rows of all targets are aligned vectors
+                      begins_by_column = 128, // of tiles: first_step() of pipeline.cu.hpp
+                      begins_by_row = 256,
+                      stores_lines = 512) // fp64: C is stored by lines of 128 bytes
+#undef STRATAGEMM_CUDA_FLAGS
+
 inline constexpr char cuda_product_text[] = R"cu(
 #ifndef SPREADS
 #define SPREADS 0
@@ -186,13 +203,6 @@ inline void wait_for_earlier() {
     let_next_start();
     wait_until_earlier_end();
 }
-
-enum { conjugate_a = 1, conjugate_b = 2, conjugate_e = 4, adds = 8 /* E is read */, turned = 16
-       /* this is C^T = B^T A^T: rows are the caller's columns */,
-       c_is_mapped = 32 /* wgmma, fp64: may be stored by hardware */,
-       targets_in_runs = 64 /* the rows of all of them are aligned vectors */,
-       begins_by_column = 128, begins_by_row = 256 /* of tiles: first_step() of pipeline.cu.hpp */,
-       stores_lines = 512 /* fp64: C is stored by lines of 128 bytes */ };
 
 struct arguments {
     operand a, b, e, c;
@@ -333,16 +343,22 @@ template <class T, int W> void put(T *to, run_of<T, W> const &run) {
     else
         *(run_of<T, W> *)to = run;
 }
-/* M x N sums of a thread: the first goes to `to`, the others to rows down(i) and columns right(j) from there, in runs of
-   W columns, if these are among the `rows` and `cols` that there are. VECTORS: all columns are, one after another, and
-   runs are aligned. */
+/* Where a thread stores: its first element, the distance to the next row and column, and how many of these there are. */
+template <class T> struct stored_block {
+    T *first;
+    index row, col;
+    int rows, cols;
+};
+/* M x N sums of a thread: the first goes to `to.first`, the others to rows down(i) and columns right(j) from there, in
+   runs of W columns, if there are such rows and columns. VECTORS: there are all columns, one after another, and runs
+   are aligned. */
 template <int W, bool VECTORS, class T, int M, int N, class DOWN, class RIGHT, class RESULT>
-void store_from(T *to, index row, index col, int rows, int cols, scalar const (&sum)[M][N], DOWN const &down,
-                RIGHT const &right, RESULT const &result) {
+void store_from(stored_block<T> const &to, scalar const (&sum)[M][N], DOWN const &down, RIGHT const &right,
+                RESULT const &result) {
 #pragma unroll
     for (int i = 0; i < M; ++i) {
-        if (down(i) >= rows) continue;
-        T *const line = to + down(i) * row;
+        if (down(i) >= to.rows) continue;
+        T *const line = to.first + down(i) * to.row;
 #pragma unroll
         for (int j = 0; j < N; j += W) {
             run_of<T, W> run;
@@ -353,25 +369,30 @@ void store_from(T *to, index row, index col, int rows, int cols, scalar const (&
             } else {
 #pragma unroll
                 for (int w = 0; w < W; ++w)
-                    if (right(j) + w < cols)
-                        line[(right(j) + w) * col] = result(sum[i][j + w], down(i), right(j) + w);
+                    if (right(j) + w < to.cols)
+                        line[(right(j) + w) * to.col] = result(sum[i][j + w], down(i), right(j) + w);
             }
         }
     }
 }
-/* The same to C, from row i0 and column j0 on. Whether E is added is asked once. */
+/* The same to C, from an element of it on. Whether E is added is asked once. */
+struct place_in_c {
+    int i, j;
+    index batch;
+};
 template <int W, int M, int N, class DOWN, class RIGHT>
-void store_sums(arguments const &p, epilogue_state const &state, scalar const (&sum)[M][N], int i0, int j0, index batch,
+void store_sums(arguments const &p, epilogue_state const &state, scalar const (&sum)[M][N], place_in_c const &from,
                 bool vectors, DOWN const &down, RIGHT const &right) {
-    OUT *const c = (OUT *)element<OUT>(p.c, i0, j0, batch);
+    int const i0 = from.i, j0 = from.j;
+    OUT *const c = (OUT *)element<OUT>(p.c, i0, j0, from.batch);
     auto const store = [&](auto const &result) {
         if (vectors)
-            store_from<W, true>(c, p.c.row, 1, p.m - i0, p.n - j0, sum, down, right, result);
+            store_from<W, true>(stored_block<OUT>{c, p.c.row, 1, p.m - i0, p.n - j0}, sum, down, right, result);
         else
-            store_from<W, false>(c, p.c.row, p.c.col, p.m - i0, p.n - j0, sum, down, right, result);
+            store_from<W, false>(stored_block<OUT>{c, p.c.row, p.c.col, p.m - i0, p.n - j0}, sum, down, right, result);
     };
     if (p.flags & adds) {
-        OUT const *const e = element<OUT>(p.e, i0, j0, batch);
+        OUT const *const e = element<OUT>(p.e, i0, j0, from.batch);
         store([&](scalar x, int i, int j) {
             return finished(p, state, x, true, e + (i * p.e.row + j * p.e.col), i0 + i, j0 + j);
         });

@@ -1,5 +1,5 @@
 // What the kernels of tensor cores share to store results: a warp's go through shared memory, from where they lie in a
-// thread's registers to rows of C, however these are aligned.
+// thread's registers to rows of C, however these are aligned. shared.cu.hpp comes before it.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -14,19 +14,8 @@ inline constexpr char cuda_rows_text[] = R"cu(
 #else
 #define ROW_BYTES 256
 #endif
-/* Asked for anew: what follows from it should not take registers while tiles are multiplied. */
-inline int lane_now() {
-    int lane;
-    asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane)::"memory");
-    return lane;
-}
 template <int BYTES> unsigned place_in_row(unsigned byte, int row) {
     return byte ^ (BYTES < 4 ? row & 7 : (row & 3) << 1 | (row >> 2 & 1)) << 4;
-}
-inline unsigned word_at(unsigned address) {
-    unsigned x;
-    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(x) : "r"(address) : "memory");
-    return x;
 }
 inline uint4 words_at(unsigned address) {
     uint4 x;
@@ -35,14 +24,14 @@ inline uint4 words_at(unsigned address) {
     return x;
 }
 
-#ifndef ROWS_AT_ONCE
-#define ROWS_AT_ONCE 8
+#ifndef ROWS_IN_FLIGHT
+#define ROWS_IN_FLIGHT 8
 #endif
 /* Rows to `to` as words, of which the first of a row may begin at its second element of 16 bits; HEADS: there are such
    rows. */
 template <class T, int width, bool HEADS>
 inline void write_words(unsigned from, T *to, index row, int rows, int end) {
-    constexpr int in_word = 4 / sizeof(T), each = ROWS_AT_ONCE;
+    constexpr int in_word = 4 / sizeof(T), each = ROWS_IN_FLIGHT;
     constexpr unsigned last = width * sizeof(T) - 4;
     int const lane = lane_now();
 #pragma unroll 1
@@ -87,20 +76,20 @@ template <class T, int width> inline void write_rows(unsigned from, T *to, index
 #pragma unroll 1
             for (int j = lane; j < end; j += 32) to[j * col] = element_at<T>(from + r * ROW_BYTES, j, r);
     } else if (aligned) {
-        constexpr int at_once = 32 / lanes, times = 16 / at_once < 4 ? 1 : 4;
-        int const first = lane / lanes % at_once, at = lane % lanes;
+        constexpr int warp_rows = 32 / lanes, times = 16 / warp_rows < 4 ? 1 : 4;
+        int const first = lane / lanes % warp_rows, at = lane % lanes;
         T *c = to + (first * row + at * each);
 #pragma unroll
-        for (int r0 = first; r0 < 16; r0 += times * at_once) {
+        for (int r0 = first; r0 < 16; r0 += times * warp_rows) {
             uint4 x[times];
 #pragma unroll
             for (int v = 0; v < times; ++v) {
-                int const r = r0 + v * at_once;
+                int const r = r0 + v * warp_rows;
                 x[v] = words_at(from + r * ROW_BYTES + place_in_row<sizeof(T)>(at * 16, r));
             }
 #pragma unroll
-            for (int v = 0; v < times; ++v, c += at_once * row)
-                if (r0 + v * at_once < rows && (at + 1) * each <= end) *(uint4 *)c = x[v];
+            for (int v = 0; v < times; ++v, c += warp_rows * row)
+                if (r0 + v * warp_rows < rows && (at + 1) * each <= end) *(uint4 *)c = x[v];
         }
         for (int e = lane; e < 16 * (end % each); e += 32) {
             int const r = e % 16, j = end - 1 - e / 16;

@@ -127,6 +127,14 @@ template <int UNIT> inline void copy(unsigned to, unsigned const *from, int ther
         asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(there * 4),
                      "n"(UNIT * 4) : "memory");
 }
+inline int fetcher() { return threadIdx.x / 32 - THREADS / 32; }
+/* How a warp copies its rows of a tile that lies as the operand does: each row has `length` elements, in pieces of
+   UNIT, which a power of two of lanes share. */
+template <bool ALONG_K, int SIDE, int UNIT> struct warp_copies {
+    static constexpr int length = ALONG_K ? TILE_K : SIDE, rows = (ALONG_K ? SIDE : TILE_K) / FETCHERS;
+    static constexpr int pieces = length / UNIT, even = pieces & -pieces, across = even < 32 ? even : 32;
+    static constexpr int warp_rows = 32 / across; /* at a time */
+};
 /* A tile as the hardware fetches it, by FETCHERS warps of which this is one, some lines each; zeros outside of the
    operand. `from` is the first element, of a line that has neighbours side by side; it is `apart` from one line in
    memory to the next. `lines` and `terms` are there from it on; WHOLE: all that the tile takes. Some addresses, none
@@ -134,11 +142,10 @@ template <int UNIT> inline void copy(unsigned to, unsigned const *from, int ther
    lines are aligned. */
 template <bool WHOLE, bool ALONG_K, int SIDE, int UNIT>
 inline void gather(unsigned to, float const *from, index apart, int lines, int terms, int fetcher) {
-    constexpr int length = ALONG_K ? TILE_K : SIDE, rows = (ALONG_K ? SIDE : TILE_K) / FETCHERS;
-    constexpr int pieces = length / UNIT, even = pieces & -pieces; /* a power of two of lanes to a line */
-    constexpr int across = even < 32 ? even : 32, at_once = 32 / across;
-    constexpr int most = FETCHERS > 1 ? 2 : 8, each = rows / at_once < most ? rows / at_once : most;
-    static_assert(rows % (each * at_once) == 0 && (!ALONG_K || each * at_once % 8 == 0),
+    using warp = warp_copies<ALONG_K, SIDE, UNIT>;
+    constexpr int length = warp::length, rows = warp::rows, across = warp::across, warp_rows = warp::warp_rows;
+    constexpr int most = FETCHERS > 1 ? 2 : 8, each = rows / warp_rows < most ? rows / warp_rows : most;
+    static_assert(rows % (each * warp_rows) == 0 && (!ALONG_K || each * warp_rows % 8 == 0),
                   "whole rounds, each swizzled alike");
     int const lane = threadIdx.x % 32, e = lane % across * UNIT, row = fetcher * rows + lane / across;
     if (LEAVES_OUT && !WHOLE && !ALONG_K && fetcher * rows >= terms) return;
@@ -146,17 +153,17 @@ inline void gather(unsigned to, float const *from, index apart, int lines, int t
     to += row * (length * 4) + e * 4;
     unsigned const *at[each];
 #pragma unroll
-    for (int v = 0; v < each; ++v) at[v] = (unsigned const *)from + ((row + v * at_once) * apart + e);
+    for (int v = 0; v < each; ++v) at[v] = (unsigned const *)from + ((row + v * warp_rows) * apart + e);
 #pragma unroll(WHOLE ? 4 : 1)
-    for (int first = 0; first < rows; first += each * at_once)
+    for (int first = 0; first < rows; first += each * warp_rows)
 #pragma unroll
         for (int v = 0; v < each; ++v) {
-            int const r = first + v * at_once;
-            unsigned const line = (ALONG_K ? to ^ (row + v * at_once) % 8 * 16 : to) + r * (length * 4);
+            int const r = first + v * warp_rows;
+            unsigned const line = (ALONG_K ? to ^ (row + v * warp_rows) % 8 * 16 : to) + r * (length * 4);
 #pragma unroll
             for (int c = 0; c < length; c += across * UNIT)
                 copy<UNIT>(line + c * 4, at[v] + c, WHOLE ? UNIT : r < down ? max(0, min(UNIT, right - c)) : 0);
-            at[v] += each * at_once * apart;
+            at[v] += each * warp_rows * apart;
         }
 }
 /* Of an operand that lies along k, a tile that does not. A lane reads its term of some lines, while those before are
@@ -201,11 +208,10 @@ inline void gather_turned(unsigned to, float const *from, index apart, int lines
 /* However the operand lies. */
 template <bool WHOLE, bool TURNED, bool ALONG_K, int SIDE, int UNIT>
 inline void gather_either(unsigned to, float const *from, index apart, int lines, int terms) {
-    int const fetcher = threadIdx.x / 32 - THREADS / 32;
     if constexpr (TURNED)
-        gather_turned<WHOLE, SIDE>(to, from, apart, lines, terms, fetcher);
+        gather_turned<WHOLE, SIDE>(to, from, apart, lines, terms, fetcher());
     else
-        gather<WHOLE, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms, fetcher);
+        gather<WHOLE, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms, fetcher());
 }
 template <bool TURNED, bool ALONG_K, int SIDE, int UNIT>
 inline void gather_tile(unsigned to, float const *from, index apart, int lines, int terms) {
@@ -219,7 +225,6 @@ inline void gather_tile(unsigned to, float const *from, index apart, int lines, 
 /* Operands of which one is widened. What lanes store passes through registers, and each round of that waits for memory:
    lanes ask for the first round of both operands before they store either, and before the stage is empty. A round has as
    many words as there are registers for. */
-inline int fetcher() { return threadIdx.x / 32 - THREADS / 32; }
 template <int MOST> struct words_of { static constexpr int most = MOST; };
 #define HOLDING (HANDS_OVER ? GATHERING : 65536 / RESIDENT / (THREADS + FETCHERS * 32))
 #define HELD (HOLDING >= 64 ? 32 : HOLDING < 48 || SUMS > 96 ? 8 : 16) /* of one operand */
@@ -228,7 +233,8 @@ template <int MOST> struct words_of { static constexpr int most = MOST; };
    multiples of both: half of the lanes read four lines, and half the next four. Eight lanes store together; half of them
    store their second term first, to the banks that the others leave. */
 template <int SIDE, int UNIT, int MOST, class T> struct turned_lines {
-    static constexpr int share = SIDE / FETCHERS, each = sizeof(T) < 4 && UNIT > 1 && share % 8 == 0 ? 2 : 1;
+    static constexpr int side = SIDE, share = SIDE / FETCHERS;
+    static constexpr int each = sizeof(T) < 4 && UNIT > 1 && share % 8 == 0 ? 2 : 1;
     static constexpr int all = share / each, some = all % 32 == 0 && MOST >= 32   ? 32
                                                   : all % 16 == 0 && MOST >= 16 ? 16
                                                   : all % 8 == 0 && MOST >= 8   ? 8
@@ -260,12 +266,6 @@ template <int SIDE, int UNIT, int MOST, class T> struct turned_lines {
             from += (v % 4 == 3 ? 4 * each - 3 : 1) * apart;
         }
     }
-    void read(int round) {
-        if (lines >= SIDE && terms >= TILE_K)
-            read_some<true>(round);
-        else
-            read_some<false>(round);
-    }
     void copy() {}
     void put(int round) {
         int const other = second() ? -1 : 1; /* of two terms */
@@ -284,9 +284,9 @@ template <int SIDE, int UNIT, int MOST, class T> struct turned_lines {
 /* Of narrower elements, a tile that lies as the operand does. A lane reads vectors of UNIT, and stores each where
    gather() would. */
 template <bool ALONG_K, int SIDE, int UNIT, int MOST, class T> struct widened_lines {
-    static constexpr int length = ALONG_K ? TILE_K : SIDE, rows = (ALONG_K ? SIDE : TILE_K) / FETCHERS;
-    static constexpr int pieces = length / UNIT, even = pieces & -pieces, across = even < 32 ? even : 32;
-    static constexpr int at_once = 32 / across, right = pieces / across, all = rows / at_once;
+    using warp = warp_copies<ALONG_K, SIDE, UNIT>;
+    static constexpr int side = SIDE, length = warp::length, across = warp::across, warp_rows = warp::warp_rows;
+    static constexpr int right = warp::pieces / across, all = warp::rows / warp_rows;
     static constexpr int vector = UNIT == 4 ? 2 : 1, most = MOST / vector / right;
     static constexpr int some = all % 16 == 0 && most >= 16 ? 16
                                 : all % 8 == 0 && most >= 8 ? 8
@@ -294,13 +294,13 @@ template <bool ALONG_K, int SIDE, int UNIT, int MOST, class T> struct widened_li
                                 : all % 2 == 0 && most >= 2 ? 2
                                                             : 1;
     static constexpr int words = some * right * vector, rounds = all / some;
-    static_assert(rows % at_once == 0 && UNIT <= 4, "whole rounds");
+    static_assert(warp::rows % warp_rows == 0 && UNIT <= 4, "whole rounds");
     T const *from;
     index apart;
     int lines, terms;
     unsigned to;
     run_of<T, UNIT> x[some][right];
-    static int row() { return fetcher() * rows + threadIdx.x % 32 / across; }
+    static int row() { return fetcher() * warp::rows + threadIdx.x % 32 / across; }
     static int first_of_row() { return threadIdx.x % across * UNIT; }
     widened_lines(unsigned stage, T const *first, index a, int l, int t)
         : from(first + row() * a + first_of_row()), apart(a), lines(l), terms(t),
@@ -308,11 +308,11 @@ template <bool ALONG_K, int SIDE, int UNIT, int MOST, class T> struct widened_li
     template <bool WHOLE> void read_some(int round) {
         int const down = (ALONG_K ? lines : terms) - row(), beside = (ALONG_K ? terms : lines) - first_of_row();
 #pragma unroll
-        for (int v = 0; v < some; ++v, from += at_once * apart)
+        for (int v = 0; v < some; ++v, from += warp_rows * apart)
 #pragma unroll
             for (int c = 0; c < right; ++c) {
                 T const *const at = from + c * across * UNIT;
-                int const there = (round * some + v) * at_once < down ? beside - c * across * UNIT : 0;
+                int const there = (round * some + v) * warp_rows < down ? beside - c * across * UNIT : 0;
                 x[v][c] = {};
                 if (WHOLE || there >= UNIT)
                     x[v][c] = *(run_of<T, UNIT> const *)at;
@@ -322,17 +322,11 @@ template <bool ALONG_K, int SIDE, int UNIT, int MOST, class T> struct widened_li
                         if (u < there) x[v][c].x[u] = at[u];
             }
     }
-    void read(int round) {
-        if (lines >= SIDE && terms >= TILE_K)
-            read_some<true>(round);
-        else
-            read_some<false>(round);
-    }
     void copy() {}
     void put(int round) {
 #pragma unroll
         for (int v = 0; v < some; ++v) {
-            int const r = (round * some + v) * at_once;
+            int const r = (round * some + v) * warp_rows;
             unsigned const line = (ALONG_K ? to ^ (row() + r) % 8 * 16 : to) + r * (length * 4);
 #pragma unroll
             for (int c = 0; c < right; ++c) {
@@ -346,14 +340,14 @@ template <bool ALONG_K, int SIDE, int UNIT, int MOST, class T> struct widened_li
 };
 /* Floats that lie as the tile does pass through no registers. */
 template <bool ALONG_K, int SIDE, int UNIT> struct copied_lines {
-    static constexpr int words = UNIT == 4 ? 8 : 12, rounds = 0; /* of addresses */
+    static constexpr int side = SIDE, words = UNIT == 4 ? 8 : 12, rounds = 0; /* of addresses */
     float const *from;
     index apart;
     int lines, terms;
     unsigned to;
     copied_lines(unsigned stage, float const *first, index a, int l, int t)
         : from(first), apart(a), lines(l), terms(t), to(stage) {}
-    void read(int) {}
+    template <bool WHOLE> void read_some(int) {}
     void copy() { gather_tile<false, ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms); }
     void put(int) {}
 };
@@ -366,36 +360,44 @@ inline auto lines_of(unsigned to, T const *from, index apart, int lines, int ter
     else
         return copied_lines<ALONG_K, SIDE, UNIT>(to, from, apart, lines, terms);
 }
+template <class LINES> inline void read(LINES &x, int round) {
+    if (x.lines >= LINES::side && x.terms >= TILE_K)
+        x.template read_some<true>(round);
+    else
+        x.template read_some<false>(round);
+}
 template <class X, class Y>
 inline void through_registers(X const &first, Y const &second, barrier const &empty, int parity) {
     auto x = first(words_of<HELD>());
     constexpr int left = ALL_HELD - decltype(x)::words;
     auto y = second(words_of<left < HELD ? left : HELD>());
     constexpr int x_rounds = decltype(x)::rounds, y_rounds = decltype(y)::rounds;
-    x.read(0), y.read(0);
+    read(x, 0), read(y, 0);
     empty.wait(parity);
     x.copy(), y.copy();
 #pragma unroll
     for (int r = 0; r < (x_rounds > y_rounds ? x_rounds : y_rounds); ++r) {
         if (r < x_rounds) x.put(r);
-        if (r + 1 < x_rounds) x.read(r + 1);
+        if (r + 1 < x_rounds) read(x, r + 1);
         if (r < y_rounds) y.put(r);
-        if (r + 1 < y_rounds) y.read(r + 1);
+        if (r + 1 < y_rounds) read(y, r + 1);
     }
 }
+/* Rows, columns and terms from the first element of a stage to the end of the operands. */
+struct sides_left { int m, n, k; };
 /* The stage at `to`, from such terms on, once it is empty. */
 template <class A, class B>
-inline void gather_stage(unsigned to, A const *of_a, B const *of_b, arguments const &p, int m, int n, int k,
+inline void gather_stage(unsigned to, A const *of_a, B const *of_b, arguments const &p, sides_left const &left,
                          barrier const &empty, int parity) {
     index const a_apart = A_TURNED || A_ALONG_K ? p.a.row : p.a.col;
     index const b_apart = B_TURNED || B_ALONG_K ? p.b.col : p.b.row;
     auto const a = [&](auto words) {
         constexpr int most = decltype(words)::most;
-        return lines_of<A_TURNED, A_ALONG_K, TILE_M, A_UNIT, most>(to, of_a, a_apart, m, k);
+        return lines_of<A_TURNED, A_ALONG_K, TILE_M, A_UNIT, most>(to, of_a, a_apart, left.m, left.k);
     };
     auto const b = [&](auto words) {
         constexpr int most = decltype(words)::most;
-        return lines_of<B_TURNED, B_ALONG_K, TILE_N, B_UNIT, most>(to + A_BYTES, of_b, b_apart, n, k);
+        return lines_of<B_TURNED, B_ALONG_K, TILE_N, B_UNIT, most>(to + A_BYTES, of_b, b_apart, left.n, left.k);
     };
     if constexpr (sizeof(A) < 4) /* the other way, there are too few registers */
         through_registers(b, a, empty, parity);
@@ -448,11 +450,12 @@ inline int left_out(arguments const &p, place const &t, int step, int steps) {
     return last ? (steps * TILE_K - p.k) / 8 * 8 : 0;
 }
 
-/* Sums of a thread from row i0 and column j0 of a tile on: to C, or those of a part of k to workspace. */
+/* Sums of a thread from an element of a tile on: to C, or those of a part of k to workspace. */
+struct place_in_tile { int i, j; };
 template <int W, int M, int N, class DOWN, class RIGHT>
 inline void store_in_tile(arguments const &p, epilogue_state const &state, float const (&sum)[M][N], place const &t,
-                          bool whole, int i0, int j0, DOWN const &down, RIGHT const &right) {
-    int const i = t.i * TILE_M + i0, j = t.j * TILE_N + j0;
+                          bool whole, place_in_tile const &from, DOWN const &down, RIGHT const &right) {
+    int const i0 = from.i, j0 = from.j, i = t.i * TILE_M + i0, j = t.j * TILE_N + j0;
     if (is_part(t)) {
         /* Of a part of all tiles alpha is 1. Stored as they are, sums would have to be in registers one after another,
            and so in the banks of what they are multiplied from. */
@@ -461,11 +464,11 @@ inline void store_in_tile(arguments const &p, epilogue_state const &state, float
         float *const to = PARTIAL ? (float *)p.c.data + (((index)t.batch * p.m + i) * line + j)
                                   : (float *)p.a.data + (((index)(-1 - t.batch) * TILE_M + i0) * line + j0);
         if (whole)
-            store_from<W, true>(to, line, 1, TILE_M, TILE_N, sum, down, right, scaled);
+            store_from<W, true>(stored_block<float>{to, line, 1, TILE_M, TILE_N}, sum, down, right, scaled);
         else
-            store_from<W, false>(to, line, 1, p.m - i, p.n - j, sum, down, right, scaled);
+            store_from<W, false>(stored_block<float>{to, line, 1, p.m - i, p.n - j}, sum, down, right, scaled);
     } else {
-        store_sums<W>(p, state, sum, i, j, t.batch, whole, down, right);
+        store_sums<W>(p, state, sum, {i, j, t.batch}, whole, down, right);
     }
 }
 
@@ -595,7 +598,7 @@ inline void store_through(arguments const &p, epilogue_state const &state, float
                 } else {
                     asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x[0][0]) : "r"(room + n * 4));
                 }
-                store_in_tile<width>(to, state, x, t, WHOLE, row_of(n), col_of(n), [](int) { return 0; },
+                store_in_tile<width>(to, state, x, t, WHOLE, {row_of(n), col_of(n)}, [](int) { return 0; },
                                      [](int j) { return j; });
             }
         });
@@ -667,8 +670,8 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
             int const l = ahead.l, i0 = ahead.i0, j0 = ahead.j0;
 #if WIDENS
             gather_stage(base + stage * STAGE_BYTES, element<A_IN>(p.a, i0, l, matrix_of(p.a, ahead.batch)),
-                         element<B_IN>(p.b, l, j0, matrix_of(p.b, ahead.batch)), p, p.m - i0, p.n - j0, p.k - l,
-                         empty(stage), parity ^ 1);
+                         element<B_IN>(p.b, l, j0, matrix_of(p.b, ahead.batch)), p,
+                         {p.m - i0, p.n - j0, p.k - l}, empty(stage), parity ^ 1);
 #else
             unsigned const a = a_tiles + stage * STAGE_BYTES, b = b_tiles + stage * STAGE_BYTES;
             empty(stage).wait(parity ^ 1);
@@ -803,8 +806,8 @@ simt(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_ma
 #if !THROUGH_SHARED
         for_each_target(p, is_part(t), [&](arguments const &to) {
             store_in_tile<width>(to, state, sum, t, LINES_THROUGH_SHARED || whole,
-                                 line_of<A_ALONG_K, TILE_M, MICRO_M>(0, thread_m),
-                                 line_of<B_ALONG_K, TILE_N, MICRO_N>(0, thread_n),
+                                 {line_of<A_ALONG_K, TILE_M, MICRO_M>(0, thread_m),
+                                  line_of<B_ALONG_K, TILE_N, MICRO_N>(0, thread_n)},
                                  [](int i) { return line_of<A_ALONG_K, TILE_M, MICRO_M>(i, 0); },
                                  [](int j) { return line_of<B_ALONG_K, TILE_N, MICRO_N>(j, 0); });
         });

@@ -149,8 +149,9 @@ small(__grid_constant__ const arguments p, __grid_constant__ const epilogue_stat
                         for (int j = 0; j < MICRO_N; ++j) sum[i][j] = multiply_add(x[d][i], y[d][j], sum[i][j]);
             }
             in_pieces<scalar[MICRO_M][MICRO_N]>(p, 1).finish(sum);
-            store_sums<RUN_N>(p, state, sum, line_of<THREADS_M, RUN_M>(0, thread_m),
-                              line_of<THREADS_N, RUN_N>(0, thread_n), product, vectors,
+            place_in_c const first = {line_of<THREADS_M, RUN_M>(0, thread_m), line_of<THREADS_N, RUN_N>(0, thread_n),
+                                      product};
+            store_sums<RUN_N>(p, state, sum, first, vectors,
                               [](int i) { return line_of<THREADS_M, RUN_M>(i, 0); },
                               [](int j) { return line_of<THREADS_N, RUN_N>(j, 0); });
         }

@@ -114,12 +114,17 @@ inline void read_rows(unsigned staging, T const *from, index row, index col, int
             }
 }
 
+/* The sides of a matrix of a batch, and which one it is. */
+struct matrix_bounds {
+    int m, n;
+    index batch;
+};
 /* The sums of a warp, the first of them C's (i0, j0), to c, or to workspace. A thread has pairs of neighbours in rows
-   lane / 4 and 8 more. `finish(x, e, i, j)` makes a T of a sum and of what is at `e`, if that is not null. Columns from FIRST
-   on: as many as a row of `staging` has, and then those that are left, by powers of two. */
+   lane / 4 and 8 more. `finish(x, e, i, j)` makes a T of a sum and of what is at `e`, if that is not null. Columns from
+   FIRST on: as many as a row of `staging` has, and then those that are left, by powers of two. */
 template <class T, int FIRST = 0, class Finish>
 inline void store_sums(unsigned staging, scalar const (&sum)[SUMS], int i0, int j0, operand const &c,
-                       operand const *e, int m, int n, index batch, Finish &&finish) {
+                       operand const *e, matrix_bounds const &all, Finish &&finish) {
     constexpr int row = ROW_BYTES / sizeof(T), left = TILE_N - FIRST;
     constexpr int width = left >= row       ? row
                           : left >= row / 2 ? row / 2
@@ -127,11 +132,11 @@ inline void store_sums(unsigned staging, scalar const (&sum)[SUMS], int i0, int 
                           : left >= row / 8 ? row / 8
                                             : row / 16;
     static_assert(left >= width, "whole rows of results");
-    int const lane = lane_now(), i = lane / 4, j = lane % 4 * 2, rows = min(16, m - i0);
-    int const cols = n - j0 - FIRST;
+    int const lane = lane_now(), i = lane / 4, j = lane % 4 * 2, rows = min(16, all.m - i0);
+    int const cols = all.n - j0 - FIRST;
     __syncwarp();
     if (e) {
-        read_rows<T, width>(staging, element<T>(*e, i0, j0 + FIRST, batch), e->row, e->col, rows, cols);
+        read_rows<T, width>(staging, element<T>(*e, i0, j0 + FIRST, all.batch), e->row, e->col, rows, cols);
         __syncwarp();
     }
 #pragma unroll
@@ -146,13 +151,14 @@ inline void store_sums(unsigned staging, scalar const (&sum)[SUMS], int i0, int 
             /* What is outside of C is not stored, but its epilogue may read something: that of the edge. */
 #pragma unroll
             for (int w = 0; w < 2; ++w)
-                x[w] = finish(s[w], &before.x[w], min(i0 + i + 8 * h, m - 1), min(j0 + FIRST + 8 * b + j + w, n - 1));
+                x[w] = finish(s[w], &before.x[w], min(i0 + i + 8 * h, all.m - 1),
+                              min(j0 + FIRST + 8 * b + j + w, all.n - 1));
             put(at, x[0], x[1]);
         }
     __syncwarp();
-    write_rows<T, width>(staging, (T *)element<T>(c, i0, j0 + FIRST, batch), c.row, c.col, rows, cols);
+    write_rows<T, width>(staging, (T *)element<T>(c, i0, j0 + FIRST, all.batch), c.row, c.col, rows, cols);
     if constexpr (FIRST + width < TILE_N)
-        store_sums<T, FIRST + width>(staging, sum, i0, j0, c, e, m, n, batch, finish);
+        store_sums<T, FIRST + width>(staging, sum, i0, j0, c, e, all, finish);
 }
 
 /* Sixteen rows of 128 bytes, which the hardware takes from shared memory to C while the next tile is multiplied. */
@@ -161,7 +167,7 @@ inline void store_sums(unsigned staging, scalar const (&sum)[SUMS], int i0, int 
 /* As store_sums, without E. `next`: the place of the next box. The last one begins so that it ends with the tile. */
 template <class T, class Finish>
 inline void send_sums(unsigned staging, int &next, scalar const (&sum)[SUMS], int i0, int j0,
-                      tensor_map const &map, int m, int n, int batch, Finish &&finish) {
+                      tensor_map const &map, matrix_bounds const &all, Finish &&finish) {
     constexpr int width = 128 / sizeof(T);
     int const lane = lane_now(), i = lane / 4, j = lane % 4 * 2;
 #pragma unroll
@@ -179,12 +185,12 @@ inline void send_sums(unsigned staging, int &next, scalar const (&sum)[SUMS], in
                 T x[2];
 #pragma unroll
                 for (int w = 0; w < 2; ++w)
-                    x[w] = finish(s[w], min(i0 + i + 8 * h, m - 1), min(j0 + first + 8 * b + j + w, n - 1));
+                    x[w] = finish(s[w], min(i0 + i + 8 * h, all.m - 1), min(j0 + first + 8 * b + j + w, all.n - 1));
                 put(box + (i + 8 * h) * 128 + ((8 * b + j) * sizeof(T) ^ i * 16), x[0], x[1]);
             }
         hand_over();
         __syncwarp();
-        if (lane == 0) send_box(box, map, j0 + first, i0, batch);
+        if (lane == 0) send_box(box, map, j0 + first, i0, all.batch);
     }
 }
 
@@ -491,25 +497,25 @@ wgmma(__grid_constant__ const tensor_map a_map, __grid_constant__ const tensor_m
             });
 #elif PARTIAL
             operand const parts = {p.c.data, line_of_parts(p), 1, (index)p.m * line_of_parts(p)};
-            store_sums<scalar>(staging, sum, i, j0, parts, nullptr, p.m, p.n, t.batch,
+            store_sums<scalar>(staging, sum, i, j0, parts, nullptr, {p.m, p.n, t.batch},
                                [](scalar x, scalar const *, int, int) { return x; });
 #else
             if (TAIL && is_part(t)) {
                 boxes_are_read_but_for<0>(); /* of the tile before */
                 operand const parts = {p.a.data, TILE_N, 1, TILE_M * TILE_N};
                 int const row = i - (t.i * CLUSTER + own_i) * TILE_M, slot = (-1 - t.batch) * BLOCKS + rank;
-                store_sums<scalar>(staging, sum, row, 0, parts, nullptr, TILE_M, TILE_N, slot,
+                store_sums<scalar>(staging, sum, row, 0, parts, nullptr, {TILE_M, TILE_N, slot},
                                    [&](scalar x, scalar const *, int, int) { return p.alpha * x; });
                 continue;
             }
             if (!SPREADS && p.flags & c_is_mapped) {
-                send_sums<OUT>(staging, next_box, sum, i, j0, c_map, p.m, p.n, t.batch,
+                send_sums<OUT>(staging, next_box, sum, i, j0, c_map, {p.m, p.n, t.batch},
                                [&](scalar x, int i, int j) { return finished(p, state, x, false, nullptr, i, j); });
                 continue;
             }
             for_each_target(p, false, [&](arguments const &p) {
                 bool const reads_e = p.flags & adds;
-                store_sums<OUT>(staging, sum, i, j0, p.c, reads_e ? &p.e : nullptr, p.m, p.n, t.batch,
+                store_sums<OUT>(staging, sum, i, j0, p.c, reads_e ? &p.e : nullptr, {p.m, p.n, t.batch},
                                 [&](scalar x, OUT const *e, int i, int j) {
                                     return finished(p, state, x, reads_e, e, i, j);
                                 });
