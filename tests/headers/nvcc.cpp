@@ -9,10 +9,15 @@
 #include <stratagemm/structure/bsr.hpp>
 #include <stratagemm/structure/dct.hpp>
 #include <stratagemm/structure/dft.hpp>
+#include <stratagemm/structure/diagonal.hpp>
 #include <stratagemm/structure/ell.hpp>
 #include <stratagemm/structure/hadamard.hpp>
 #include <stratagemm/structure/sampled.hpp>
 #include <stratagemm/structure/sketch.hpp>
+#include <stratagemm/structure/kronecker.hpp>
+#include <stratagemm/structure/permutation.hpp>
+#include <stratagemm/structure/sampled.hpp>
+#include <stratagemm/structure/toeplitz.hpp>
 #include <stratagemm/structure/two_of_four.hpp>
 #if __has_include(<CL/cl.h>)
 #    include <stratagemm/backend/opencl.hpp>
@@ -33,6 +38,12 @@ int main() {
     sg::gemm(sg::host{}, sg::hadamard<float>(4), a, b);
     sg::gemm(sg::host{}, sg::gaussian<float>(4, 4, 1), a, c);
     sg::gemm(sg::host{}, sg::dct<float>(4), a, b);
+    auto const toeplitz = sg::toeplitz(sg::row_major(a.data(), 1, 7), 4, 4);
+    sg::gemm(sg::host{}, toeplitz, b, c);
+    sg::gemm(sg::host{}, toeplitz.by_transforms(), b, c);
+    sg::gemm(sg::host{}, toeplitz, toeplitz, c);
+    sg::gemm(sg::host{}, sg::kronecker(a), sg::transposed(b), c);
+    sg::gemm(sg::host{}, sg::diagonal(b.view().block(0, 0, 1, 4)), a, c);
     sg::cuda const gpu;
     sg::cuda::matrix<float> d(gpu, 4, 4), e(gpu, 4, 4);
     sg::gemm(gpu, d, d, e, sg::relu);

@@ -92,6 +92,20 @@ void toeplitz_on_device() {
     CHECK(wrong == 0);
 }
 
+// Rows that begin at multiples of 16 bytes, on either side of one another, as the hardware may fetch tiles from.
+template <class T>
+void aligned_blocks_on_device() {
+    under_test const device;
+    index_t const p = 16, bm = 8, bk = 9, all = bm + bk - 1;
+    sg::matrix<T> const d = support::integers<T>(p, all * p, 1);
+    there<T> const there_d(device, d);
+    auto const blocks = sg::batched(there_d.view().block(0, 0, p, p), all, p);
+    auto const a = sg::block_toeplitz(blocks, bm, bk);
+    sg::matrix<T> const dense(
+        bm * p, bk * p, [&](index_t i, index_t j) { return d(i % p, (bm - 1 + j / p - i / p) * p + j % p); });
+    CHECK(wrong_products(device, a, dense, 128) == 0);
+}
+
 template <class T>
 void others_on_device() {
     under_test const device;
@@ -117,6 +131,8 @@ TEST_CASE("Toeplitz matrices on a device: float", "[structured]") { toeplitz_on_
 TEST_CASE("Toeplitz matrices on a device: complex", "[structured]") {
     toeplitz_on_device<std::complex<float>>();
 }
+TEST_CASE("Toeplitz blocks on a device: half", "[structured]") { aligned_blocks_on_device<sg::half>(); }
+TEST_CASE("Toeplitz blocks on a device: float", "[structured]") { aligned_blocks_on_device<float>(); }
 TEST_CASE("Kronecker products and diagonals on a device: float", "[structured]") {
     others_on_device<float>();
 }

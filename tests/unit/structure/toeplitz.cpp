@@ -288,4 +288,12 @@ TEST_CASE("what is wrong with a Toeplitz matrix") {
     CHECK(!message(sg::toeplitz(sg::strided(d.data(), 1, vast, 1, 1), 5, 5)).empty());
     CHECK(contains(message(sg::toeplitz(sg::strided(y.data(), 1, 9, 1, 1), 5, 5)), "C overlaps A or B"));
     CHECK_THROWS_AS(sg::toeplitz(x), sg::error);
+
+    // Numbers in one place stand for many.
+    index_t const many = index_t{1} << 31;
+    auto const long_one =
+        sg::toeplitz(sg::strided<float const>(d.data(), 1, many, 1, 0), many, 1).by_transforms();
+    auto const s = sg::try_gemm(sg::host{1}, long_one, sg::strided<float const>(d.data(), 1, 1, 1, 1),
+                                sg::strided(y.data(), many, 1, 0, 1));
+    CHECK(!s);
 }

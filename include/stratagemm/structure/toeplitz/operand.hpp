@@ -153,6 +153,10 @@ struct toeplitz_matrix {
         if (is_too_large_ || m > most || n > most)
             return failure(errc::overflow,
                            "toeplitz: the matrix has more than 2^52 rows or columns of blocks");
+        if (Way == toeplitz_way::by_transforms && m + n > index_t{0x7fffffff})
+            return failure(errc::overflow,
+                           "toeplitz: there are more diagonals than a transform has points, 2^31 - 1; "
+                           "a direct product takes them");
         if (rows <= 0 || cols <= 0 || length() == m + n - 1) return {};
         char text[200];
         __builtin_snprintf(

@@ -273,9 +273,11 @@ public:
         if constexpr (has_sums<S>) {
             using R = real_t<typename S::c_type>;
             if (adds_diagonals(s)) {
-                double const u = unit_roundoff<R>(), fine = std::is_same_v<R, float> ? 0x1p-53 : 0x1p-78,
-                             terms = 2 * static_cast<double>(s.m + s.n + s.k);
-                return {4 * u + 4 * terms * fine, 2 * u, true};
+                // Products of floats are exact in double. What two doubles round is relative to the lower one.
+                double const u = unit_roundoff<R>(), terms = 2 * static_cast<double>(s.m + s.n + s.k),
+                             lower = terms / (s.k < 1 ? 1 : static_cast<double>(s.k)) * 0x1p-75,
+                             fine = std::is_same_v<R, float> ? 0x1p-51 : lower;
+                return {4 * u + terms * fine, 2 * u, true};
             }
         }
         return dense;
