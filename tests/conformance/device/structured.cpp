@@ -137,6 +137,21 @@ TEST_CASE("Kronecker products and diagonals on a device: float", "[structured]")
     others_on_device<float>();
 }
 
+TEST_CASE("Toeplitz matrices on the host, products on a device", "[structured]") {
+    under_test const device;
+    index_t const m = 60, k = 45, n = 33;
+    sg::matrix<float> const d = support::integers<float>(1, m + k - 1, 1),
+                            x = support::integers<float>(k, n, 2);
+    sg::matrix<float> const dense(m, k, [&](index_t i, index_t j) { return d(0, m - 1 + j - i); });
+    sg::matrix<float> expected(m, n), c(m, n);
+    sg::gemm(sg::reference{}, dense, x, expected);
+    sg::gemm(device, sg::toeplitz(d, m, k), x, c);
+    int wrong = 0;
+    for (index_t i = 0; i < m; ++i)
+        for (index_t j = 0; j < n; ++j) wrong += c(i, j) != expected(i, j);
+    CHECK(wrong == 0);
+}
+
 TEST_CASE("permutations on a device", "[structured]") {
     under_test const device;
     index_t const n = 70;

@@ -293,7 +293,5 @@ TEST_CASE("what is wrong with a Toeplitz matrix") {
     index_t const many = index_t{1} << 31;
     auto const long_one =
         sg::toeplitz(sg::strided<float const>(d.data(), 1, many, 1, 0), many, 1).by_transforms();
-    auto const s = sg::try_gemm(sg::host{1}, long_one, sg::strided<float const>(d.data(), 1, 1, 1, 1),
-                                sg::strided(y.data(), many, 1, 0, 1));
-    CHECK(!s);
+    CHECK(contains(long_one.usable().error().what(), "more diagonals than a transform has points"));
 }
