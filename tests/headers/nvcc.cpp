@@ -12,11 +12,10 @@
 #include <stratagemm/structure/diagonal.hpp>
 #include <stratagemm/structure/ell.hpp>
 #include <stratagemm/structure/hadamard.hpp>
-#include <stratagemm/structure/sampled.hpp>
-#include <stratagemm/structure/sketch.hpp>
 #include <stratagemm/structure/kronecker.hpp>
 #include <stratagemm/structure/permutation.hpp>
 #include <stratagemm/structure/sampled.hpp>
+#include <stratagemm/structure/sketch.hpp>
 #include <stratagemm/structure/toeplitz.hpp>
 #include <stratagemm/structure/two_of_four.hpp>
 #if __has_include(<CL/cl.h>)
