@@ -101,16 +101,18 @@ private:
     }
     bool is_moved(place const& at) const { return at.shift != 0 || at.rows != p_.a.points; }
     bool adds() const { return p_.beta != typename Q::scalar(0); }
+    template <class T, class Handle>
+    static bool is_multiple_of(Handle from) {
+        return space::address(from) % static_cast<std::intptr_t>(sizeof(T)) == 0;
+    }
     index_t reading_flags() const {
-        return (space::address(p_.b.data) % sizeof(X) == 0 ? dft_in_aligned : 0) |
-               (x_.point == 1 ? dft_in_unit : 0) | (is_moved(x_) ? dft_in_moved : 0) |
-               (is_real ? dft_real : 0);
+        return (is_multiple_of<X>(p_.b.data) ? dft_in_aligned : 0) | (x_.point == 1 ? dft_in_unit : 0) |
+               (is_moved(x_) ? dft_in_moved : 0) | (is_real ? dft_real : 0);
     }
     index_t writing_flags() const {
         bool const ends = adds() || !std::is_same_v<typename Q::epilogue_type, identity>;
-        return (space::address(p_.c.data) % sizeof(C) == 0 ? dft_out_aligned : 0) |
-               (c_.point == 1 ? dft_out_unit : 0) | (is_moved(c_) ? dft_out_moved : 0) |
-               (ends ? dft_ends : 0);
+        return (is_multiple_of<C>(p_.c.data) ? dft_out_aligned : 0) | (c_.point == 1 ? dft_out_unit : 0) |
+               (is_moved(c_) ? dft_out_moved : 0) | (ends ? dft_ends : 0);
     }
     template <class T>
     static bool is_paired(handle<T> from, place const& at) {
