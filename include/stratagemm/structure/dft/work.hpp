@@ -132,8 +132,10 @@ struct dft_work {
         if (flat_in || flat_out) most = larger_int(most, flat_rounds());
         return most;
     }
-    // Groups whose registers fit a multiprocessor of 65,536: those of the numbers, of 16 more and of addresses. Where
-    // there are pairs or many numbers, NVRTC spills some for more groups unless it is told.
+    // Whether NVRTC has to be told how many groups are wanted: where there are pairs or many numbers of float, it spills
+    // some of these for more groups. Of doubles, which take twice the registers, it spills none.
+    bool names_groups(bool has_pairs) const { return sizeof(R) == 4 && (has_pairs || kept() > usual); }
+    // Groups whose registers fit a multiprocessor of 65,536: those of the numbers, of 16 more and of addresses.
     int groups_at_once() const {
         int const words = static_cast<int>(sizeof(R) / 4),
                   groups = 65536 / (items * (2 * (kept() + 16) * words + 32));

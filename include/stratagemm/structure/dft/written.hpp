@@ -353,7 +353,7 @@ private:
         layout const flat_head{layout::flat, 0, work_.across, false},
             flat_tail{layout::flat, 0, has(dft_out_across), false};
         define("KEPT", work_.kept());
-        text_ += pairs_in || pairs_out || work_.kept() > work_.usual
+        text_ += work_.names_groups(pairs_in || pairs_out)
                      ? "KERNEL_AT_ONCE(ITEMS, " + of(work_.groups_at_once()) + ")"
                      : "KERNEL(ITEMS)";
         text_ += " dft(DFT_PARAMETERS) {\n    SHARED REAL room[" + of(room() * (work_.both ? 2 : 1)) +
