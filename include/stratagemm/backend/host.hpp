@@ -192,7 +192,7 @@ struct host {
             block_function<T> own = nullptr;
             if (g.a_row == 1 && g.a_col != 1) {
                 bool const few = g.count == 1 && is_as_summed && work <= most &&
-                                 is_turned_at_once(size, g.m, g.n, g.k, b_col != 1);
+                                 is_turned_unpacked(size, g.m, g.n, g.k, b_col != 1);
                 bool const columns =
                     !dots &&
                     are_columns_faster(size, g.m, g.n, g.k, b_col != 1,

@@ -93,8 +93,7 @@ struct coo {
         auto const begins = memory.template take<Index>(rows + 1);
         auto const to_columns = memory.template take<Index>(nonzeros);
         auto const to_values = memory.template take<T>(nonzeros);
-        status s = sort_by_rows<Leaf, T, Index, Space>(leaf, rows, nonzeros, row_numbers, columns, values,
-                                                       begins, to_columns, to_values, memory);
+        status s = sort_by_rows(leaf, *this, sorted_arrays{begins, to_columns, to_values}, memory);
         if (!s) return s;
         return csr<T, Index, Space>{rows, cols, begins, to_columns, to_values, nonzeros, scale, conjugate};
     }

@@ -204,7 +204,7 @@ bool are_dots(index_t m, index_t n, index_t k, index_t a_col, index_t b_row, ind
 // Whether a C of few columns, whose A has contiguous columns, is multiplied as its transpose where the product is
 // computed at once: columns of A fill vectors. Writing C is then more work, which a short k does not pay for; nor does
 // a C of few rows, if rows of B are contiguous and need not be turned either way. In cycles, about.
-inline bool is_turned_at_once(index_t size, index_t m, index_t n, index_t k, bool b_across) {
+inline bool is_turned_unpacked(index_t size, index_t m, index_t n, index_t k, bool b_across) {
     if (n <= 1 || n > 8 || m * size < 32 || k < (n * size > 32 ? 3 : 2) * n || m * k < 128) return false;
     index_t const vectors = divide_up(m * size, 64);
     return b_across || larger_of(vectors * n * k / 2, 4 * k) + m * n / 4 + 100 < m * k / 2;

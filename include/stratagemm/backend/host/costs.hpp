@@ -231,7 +231,7 @@ private:
         if (is_columns(p, tiles_)) {
             count_generated(across, 4096, 4096, false, true);
         } else if ((p.a_across && p.work() <= most_small &&
-                    is_turned_at_once(p.size, p.m, p.n, p.k, p.b_across)) ||
+                    is_turned_unpacked(p.size, p.m, p.n, p.k, p.b_across)) ||
                    is_small_turned_for_b(p, tiles_)) {
             count_tiles(across), turn(p.m, p.n, p.size);
             if (!p.a_across) turn(p.k, p.m, p.size);

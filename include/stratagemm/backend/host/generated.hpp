@@ -28,14 +28,13 @@ using block_function = void (*)(block_args<T> const&);
 #if STRATAGEMM_GENERATES
 
 // A number that depends on nine others, in its high bits most.
-inline std::uint64_t hash_of(index_t a, index_t b, index_t c, index_t d, index_t e, index_t f, index_t g,
-                             index_t h, index_t i) {
-    auto const three = [](index_t x, index_t y, index_t z) {
-        return static_cast<std::uint64_t>(x) + (static_cast<std::uint64_t>(y) << 21) +
-               (static_cast<std::uint64_t>(z) << 42);
+inline std::uint64_t hash_of(index_t const (&x)[9]) {
+    auto const three = [](index_t a, index_t b, index_t c) {
+        return static_cast<std::uint64_t>(a) + (static_cast<std::uint64_t>(b) << 21) +
+               (static_cast<std::uint64_t>(c) << 42);
     };
-    return three(a, b, c) * 0x9e3779b97f4a7c15 + three(d, e, f) * 0xc2b2ae3d27d4eb4f +
-           three(g, h, i) * 0xff51afd7ed558ccd;
+    return three(x[0], x[1], x[2]) * 0x9e3779b97f4a7c15 + three(x[3], x[4], x[5]) * 0xc2b2ae3d27d4eb4f +
+           three(x[6], x[7], x[8]) * 0xff51afd7ed558ccd;
 }
 
 // How many products a batch has, and how far they are apart; zeros for one product.
@@ -73,7 +72,7 @@ struct [[gnu::visibility("hidden")]] generated_kernels {
 
     [[gnu::cold, gnu::noinline]] static unsigned place_of(generated_shape const& s) {
         return static_cast<unsigned>(
-            hash_of(s.m, s.n, s.k, s.a_row, s.b_row, s.a_col, s.kind, s.c_row, s.b_strip) >> 52);
+            hash_of({s.m, s.n, s.k, s.a_row, s.b_row, s.a_col, s.kind, s.c_row, s.b_strip}) >> 52);
     }
     // The entry of a shape, or null.
     entry const* find(generated_shape const& s) const {
@@ -175,8 +174,8 @@ template <class A, class B, class C>
                                                             batch_steps const& batch = {0, 0, 0, 0}) {
     auto const count = static_cast<std::uint64_t>(batch.count), of_a = static_cast<std::uint64_t>(batch.a),
                of_b = static_cast<std::uint64_t>(batch.b), of_c = static_cast<std::uint64_t>(batch.c);
-    return hash_of(c.rows, c.cols, a.cols, a.row_stride, b.row_stride, a.col_stride, c.row_stride,
-                   b.col_stride, c.col_stride ^ kind) +
+    return hash_of({c.rows, c.cols, a.cols, a.row_stride, b.row_stride, a.col_stride, c.row_stride,
+                    b.col_stride, c.col_stride ^ kind}) +
            count * 0xd6e8feb86659fd93 + (of_a + 5 * of_b + 25 * of_c) * 0xa0761d6478bd642f;
 }
 

@@ -377,24 +377,20 @@ status sort_on_device(Leaf const& leaf, From const& from, sorted_arrays<ToNumber
 
 // ---- both -------------------------------------------------------------------------------------------------
 
-// Elements in any order, by rows. `begins` has room for rows + 1 numbers.
-template <class Leaf, class T, class Index, class Space, class Arena>
-status sort_by_rows(Leaf const& leaf, index_t rows, index_t count,
-                    typename Space::template handle<Index const> row_numbers,
-                    typename Space::template handle<Index const> from_columns,
-                    typename Space::template handle<T const> from_values,
-                    typename Space::template handle<Index> begins,
-                    typename Space::template handle<Index> columns, typename Space::template handle<T> values,
-                    Arena& memory) {
+// Elements of a coo matrix, in any order, by rows.
+template <class Leaf, class Coo, class Numbers, class Values, class Arena>
+status sort_by_rows(Leaf const& leaf, Coo const& a, sorted_arrays<Numbers, Values> const& to, Arena& memory) {
+    using T = typename Coo::value_type;
+    using Index = typename Coo::index_type;
     if constexpr (host_leaf<Leaf>) {
         (void)leaf, (void)memory;
-        sort_stably(row_numbers, count, rows, begins, [&](index_t at, Index to) {
-            columns[to] = from_columns[at], values[to] = from_values[at];
+        sort_stably(a.row_numbers, a.nonzeros, a.rows, to.begins, [&](index_t at, Index place) {
+            to.columns[place] = a.columns[at], to.values[place] = a.values[at];
         });
         return {};
     } else {
-        unsorted_elements const from{false, row_numbers, from_columns, 0, rows, count, from_values};
-        return sort_on_device<T, Index>(leaf, from, sorted_arrays{begins, columns, values}, memory);
+        unsorted_elements const from{false, a.row_numbers, a.columns, 0, a.rows, a.nonzeros, a.values};
+        return sort_on_device<T, Index>(leaf, from, to, memory);
     }
 }
 
