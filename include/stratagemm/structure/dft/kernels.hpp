@@ -5,8 +5,12 @@
 
 STRATAGEMM_BEGIN
 
-// A transform whose length has no prime factors but 2, 3, 5 and 7: a pass for each radix, and the factors of all passes
-// one after another, as pairs of real and imaginary part.
+// The largest prime that is a pass by itself. Such a pass has as many multiply-adds for each number as the prime is; a
+// convolution by transforms of more than twice the length has some 60, and larger errors.
+inline constexpr int largest_prime_pass = 61;
+
+// A transform whose length has no larger prime factors: a pass for each radix, and the factors of all passes one after
+// another, as pairs of real and imaginary part. Before those of a radix beyond 8 are the roots of unity of this order.
 template <class R>
 struct dft_steps {
     index_t points = 1;

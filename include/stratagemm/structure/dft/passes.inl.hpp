@@ -108,6 +108,49 @@ STRATAGEMM_TARGET void dft_pass_of(R const* x, R* y, R const* factors, index_t m
         dft_pass<R, Radix, false>(x, y, factors, m, s);
 }
 
+// A row times a factor.
+template <class R>
+STRATAGEMM_OP void dft_put(R* to, vec<R> re, vec<R> im, R const* w) {
+    dft_multiply<R>(re, im, broadcast<R>(w), broadcast<R>(w + 1));
+    store<R>(to, re), store<R>(to + lanes<R>, im);
+}
+// The same for a prime radix beyond 7, by the definition for pairs of results: `roots` has exp(2 pi i k / radix).
+template <class R>
+STRATAGEMM_TARGET void dft_pass_of_prime(R const* x, R* y, R const* roots, int radix, index_t m, index_t s) {
+    constexpr index_t row = 2 * lanes<R>;
+    constexpr int most = largest_prime_pass / 2;
+    int const half = radix / 2;
+    R const one[] = {R(1), R(0)}, *factors = roots + 2 * radix;
+    vec<R> ur[most], ui[most], vr[most], vi[most];
+    for (index_t p = 0; p < m; ++p, factors += 2 * (radix - 1))
+        for (index_t q = 0; q < s; ++q) {
+            R const* const from = x + (q + s * p) * row;
+            R* const to = y + (q + s * radix * p) * row;
+            vec<R> const xr = load<R>(from), xi = load<R>(from + lanes<R>);
+            vec<R> sr = xr, si = xi;
+            for (int k = 0; k < half; ++k) {
+                R const *const a = from + s * m * (k + 1) * row, *const b =
+                                                                     from + s * m * (radix - 1 - k) * row;
+                vec<R> const ar = load<R>(a), ai = load<R>(a + lanes<R>), br = load<R>(b),
+                             bi = load<R>(b + lanes<R>);
+                ur[k] = ar + br, ui[k] = ai + bi, vr[k] = ar - br, vi[k] = ai - bi;
+                sr += ur[k], si += ui[k];
+            }
+            store<R>(to, sr), store<R>(to + lanes<R>, si);
+            for (int j = 1; j <= half; ++j) {
+                vec<R> mr = xr, mi = xi, tr{}, ti{};
+                for (int k = 0, at = j; k < half; ++k, at += at + j < radix ? j : j - radix) {
+                    vec<R> const c = broadcast<R>(roots + 2 * at), t = broadcast<R>(roots + 2 * at + 1);
+                    mr += ur[k] * c, mi += ui[k] * c, tr += vr[k] * t, ti += vi[k] * t;
+                }
+                bool const is_last = m == 1;
+                dft_put<R>(to + s * j * row, mr + ti, mi - tr, is_last ? one : factors + 2 * (j - 1));
+                dft_put<R>(to + s * (radix - j) * row, mr - ti, mi + tr,
+                           is_last ? one : factors + 2 * (radix - j - 1));
+            }
+        }
+}
+
 // The transforms of a block; returns which of the two buffers has them.
 template <class R>
 STRATAGEMM_TARGET R* dft_passes(dft_steps<R> const& steps, R* x, R* y) {
@@ -122,7 +165,8 @@ STRATAGEMM_TARGET R* dft_passes(dft_steps<R> const& steps, R* x, R* y) {
         case 4: dft_pass_of<R, 4>(x, y, factors, m, s); break;
         case 5: dft_pass_of<R, 5>(x, y, factors, m, s); break;
         case 7: dft_pass_of<R, 7>(x, y, factors, m, s); break;
-        default: dft_pass_of<R, 8>(x, y, factors, m, s);
+        case 8: dft_pass_of<R, 8>(x, y, factors, m, s); break;
+        default: dft_pass_of_prime<R>(x, y, factors, radix, m, s); factors += 2 * radix;
         }
         factors += 2 * m * (radix - 1), s *= radix;
         R* const other = x;

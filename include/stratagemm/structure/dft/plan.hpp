@@ -1,7 +1,7 @@
 // The data that transforms of one length need: their division, and tables. Tables are computed in double, each element
 // from a separate sine and cosine, and rounded once. Tables are kept for later calls.
 //
-// A length without prime factors but 2, 3, 5 and 7 is divided into passes (Stockham's algorithm). Such a length is a
+// A length without prime factors beyond largest_prime_pass is divided into passes (Stockham's algorithm). Such a length is a
 // product n1 n2 if a block of transforms is larger than a core's second-level cache: transforms of n1 points, factors,
 // transforms of n2 points (Bailey: FFTs in external or hierarchical memory, 1990). Any other length is a convolution
 // with a chirp, by transforms of a smooth length of at least 2n - 1 (Bluestein: A linear filtering approach to the
@@ -52,6 +52,13 @@ inline index_t smooth_from(index_t n) {
     return n;
 }
 
+// Whether it has none beyond largest_prime_pass, so that the host does without a convolution.
+inline bool has_passes(index_t n) {
+    for (index_t p = 2; p <= largest_prime_pass; ++p)
+        while (n % p == 0) n /= p;
+    return n == 1;
+}
+
 // How transforms of n points are divided, without tables. Those of real numbers are `halved` where they can be: two
 // numbers are one complex one, and n is half their count.
 template <class R>
@@ -69,7 +76,7 @@ struct dft_division {
             : halved   ? points / 2
                        : points),
           is_halved(halved) {
-        length = is_smooth(n) ? n : smooth_from(2 * n - 1);
+        length = has_passes(n) ? n : smooth_from(2 * n - 1);
         n1 = length;
         index_t const row = 4 * dft_kernels_here<R>().lanes * index_t{sizeof(R)};
         if (length * row <= second_level_cache()) return;
@@ -105,7 +112,7 @@ inline dft_strip strip_of(index_t lanes, index_t W, index_t strip) {
     return {lanes - 1 - before, -1, count};
 }
 
-// The radices of a smooth length: as few passes as there can be.
+// The radices of a length that has passes: as few as there can be.
 template <class R>
 dft_steps<R> steps_of(index_t points) {
     dft_steps<R> s;
@@ -113,8 +120,10 @@ dft_steps<R> steps_of(index_t points) {
     index_t rest = points;
     int twos = 0;
     for (; rest % 2 == 0; rest /= 2) ++twos;
-    for (int const p : {7, 5, 3})
+    for (int p = 3; p <= largest_prime_pass; p += 2)
         for (; rest % p == 0; rest /= p) s.radix[s.count++] = p;
+    for (int i = 0; i < s.count / 2; ++i)
+        std::swap(s.radix[i], s.radix[s.count - 1 - i]);                 // the largest first
     int const widest = dft_kernels_here<R>().largest_radix == 8 ? 3 : 2, // twos of a pass
         passes = (twos + widest - 1) / widest;
     for (int i = 0; i < passes; ++i) s.radix[s.count++] = 1 << (twos * (i + 1) / passes - twos * i / passes);
@@ -154,13 +163,20 @@ private:
     static std::size_t pairs(index_t count) { return 2 * static_cast<std::size_t>(count); }
     static bool set_factors(dft_steps<R>& s, list<R>& factors) {
         index_t m = s.points, count = 0;
-        for (int i = 0; i < s.count; ++i) m /= s.radix[i], count += m * (s.radix[i] - 1);
+        for (int i = 0; i < s.count; ++i) {
+            m /= s.radix[i], count += m * (s.radix[i] - 1);
+            if (s.radix[i] > 8) count += s.radix[i];
+        }
         if (!factors.resize(pairs(count))) return false;
         R* to = factors.data();
         m = s.points;
         for (int i = 0; i < s.count; ++i) {
             index_t const length = m;
             m /= s.radix[i];
+            for (index_t k = 0; k < s.radix[i] && s.radix[i] > 8; ++k) {
+                auto const w = root_of_unity(k, s.radix[i]);
+                *to++ = static_cast<R>(w.re), *to++ = static_cast<R>(-w.im);
+            }
             for (index_t p = 0; p < m; ++p)
                 for (index_t t = 1; t < s.radix[i]; ++t) {
                     auto const w = root_of_unity(p * t, length);
