@@ -280,7 +280,7 @@ TEST_CASE("operands that do not fit are packed in parts") {
         right(n, 1, [](sg::index_t, sg::index_t) { return 51; });
     auto const p = sg::product(1.0, a, b, 0.0, c);
     parts::residue_job<std::remove_const_t<decltype(p)>> const job{
-        p, {p.a}, {p.b}, left.view(), right.view(), 52, system};
+        p, {p.a}, parts::right_lines_of(p.b), left.view(), right.view(), 52, system};
     for (int team : {1, 2}) {
         tiles::residue_sizes sizes(m, n, k, 15);
         sizes.rows = 32, sizes.cols = 64, sizes.planes = 32 * 64 + 320;
