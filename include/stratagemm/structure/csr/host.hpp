@@ -44,33 +44,8 @@ bool has_even_rows(Index const* begins, index_t rows) {
     return different <= samples / 4;
 }
 
-#define STRATAGEMM_OP STRATAGEMM_TARGET inline __attribute__((always_inline))
-#ifdef __CUDACC__ // which warns of it
-#    define STRATAGEMM_UNROLLED
-#else
-#    define STRATAGEMM_UNROLLED _Pragma("GCC unroll 16")
-#endif
-namespace host_portable {
-#define STRATAGEMM_TARGET
-#include "rows.inl.hpp"
-#undef STRATAGEMM_TARGET
-} // namespace host_portable
-#if defined(__x86_64__)
-#    define STRATAGEMM_SCALAR_FMA
-namespace host_avx2 {
-#    define STRATAGEMM_TARGET __attribute__((target("avx2,fma,f16c")))
-#    include "rows.inl.hpp"
-#    undef STRATAGEMM_TARGET
-} // namespace host_avx2
-namespace host_avx512 {
-#    define STRATAGEMM_TARGET STRATAGEMM_AVX512
-#    include "rows.inl.hpp"
-#    undef STRATAGEMM_TARGET
-} // namespace host_avx512
-#    undef STRATAGEMM_SCALAR_FMA
-#endif
-#undef STRATAGEMM_OP
-#undef STRATAGEMM_UNROLLED
+#define STRATAGEMM_EACH_ISA "../../structure/csr/rows.inl.hpp"
+#include "../../backend/host/each_isa.inl.hpp"
 
 // Runs the function of the instruction set in force.
 template <class T, class Index, bool Ones>

@@ -1,6 +1,5 @@
-// Rows of a sparse matrix times a dense one, in one instruction set. Included once for each, inside its namespace, by
-// host.hpp, which defines STRATAGEMM_TARGET, STRATAGEMM_OP and STRATAGEMM_UNROLLED; the vector operations are those of
-// backend/host.
+// Rows of a sparse matrix times a dense one, in one instruction set: backend/host/each_isa.inl.hpp includes this once for
+// each. The vector operations are those of backend/host.
 
 // L numbers.
 template <class T, int L>
@@ -197,7 +196,7 @@ STRATAGEMM_TARGET void sparse_times_rows(sparse_rows<T, Index, Ones> const g) {
 // cache.
 template <class T>
 STRATAGEMM_OP void add_product(T& sum, T x, T y) {
-#ifdef STRATAGEMM_SCALAR_FMA
+#ifdef STRATAGEMM_ON_X86
     if constexpr (sizeof(T) == 8)
         asm("vfmadd231sd %2, %1, %0" : "+x"(sum) : "x"(x), "xm"(y));
     else

@@ -98,31 +98,8 @@ struct dft_in_turn {
     }
 };
 
-#define STRATAGEMM_OP STRATAGEMM_TARGET inline __attribute__((always_inline))
-#ifdef __CUDACC__ // which warns of it
-#    define STRATAGEMM_UNROLLED
-#else
-#    define STRATAGEMM_UNROLLED _Pragma("GCC unroll 16")
-#endif
-namespace host_portable {
-#define STRATAGEMM_TARGET
-#include "passes.inl.hpp"
-#undef STRATAGEMM_TARGET
-} // namespace host_portable
-#if defined(__x86_64__)
-namespace host_avx2 {
-#    define STRATAGEMM_TARGET __attribute__((target("avx2,fma,f16c")))
-#    include "passes.inl.hpp"
-#    undef STRATAGEMM_TARGET
-} // namespace host_avx2
-namespace host_avx512 {
-#    define STRATAGEMM_TARGET STRATAGEMM_AVX512
-#    include "passes.inl.hpp"
-#    undef STRATAGEMM_TARGET
-} // namespace host_avx512
-#endif
-#undef STRATAGEMM_OP
-#undef STRATAGEMM_UNROLLED
+#define STRATAGEMM_EACH_ISA "../../structure/dft/passes.inl.hpp"
+#include "../../backend/host/each_isa.inl.hpp"
 
 // The kernels of the instruction set in force.
 template <class R>

@@ -1,5 +1,5 @@
-// Transforms side by side in vectors, in one instruction set. Included once for each, inside its namespace, by
-// host.hpp, which defines STRATAGEMM_TARGET, STRATAGEMM_OP and STRATAGEMM_UNROLLED.
+// Transforms side by side in vectors, in one instruction set: backend/host/each_isa.inl.hpp includes this once for
+// each.
 //
 // A block has a row for each point: the real parts of lanes<R> transforms, then their imaginary parts. Each transform
 // has one lane, and is computed as in any other lane.

@@ -1,5 +1,5 @@
-// Hadamard transforms of rows of numbers, in one instruction set. Included once for each, inside its namespace, by
-// kernels.hpp, which defines STRATAGEMM_TARGET, STRATAGEMM_OP and STRATAGEMM_UNROLLED.
+// Hadamard transforms of rows of numbers, in one instruction set: backend/host/each_isa.inl.hpp includes this once for
+// each.
 //
 // Numbers that are far apart are added before those that are near, however many a pass combines: so all instruction
 // sets, and all layouts, have the same bits.

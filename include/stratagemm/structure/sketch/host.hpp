@@ -12,33 +12,8 @@ struct sketch_block {
     std::uint32_t key, second_key, stream, block, column;
 };
 
-#define STRATAGEMM_OP STRATAGEMM_TARGET inline __attribute__((always_inline))
-#ifdef __CUDACC__ // which warns of it
-#    define STRATAGEMM_UNROLLED
-#else
-#    define STRATAGEMM_UNROLLED _Pragma("GCC unroll 16")
-#endif
-namespace host_portable {
-#define STRATAGEMM_TARGET
-#include "numbers.inl.hpp"
-#undef STRATAGEMM_TARGET
-} // namespace host_portable
-#if defined(__x86_64__)
-#    define STRATAGEMM_EVEN_PRODUCTS "vpmuludq"
-namespace host_avx2 {
-#    define STRATAGEMM_TARGET __attribute__((target("avx2,fma,f16c")))
-#    include "numbers.inl.hpp"
-#    undef STRATAGEMM_TARGET
-} // namespace host_avx2
-namespace host_avx512 {
-#    define STRATAGEMM_TARGET STRATAGEMM_AVX512
-#    include "numbers.inl.hpp"
-#    undef STRATAGEMM_TARGET
-} // namespace host_avx512
-#    undef STRATAGEMM_EVEN_PRODUCTS
-#endif
-#undef STRATAGEMM_OP
-#undef STRATAGEMM_UNROLLED
+#define STRATAGEMM_EACH_ISA "../../structure/sketch/numbers.inl.hpp"
+#include "../../backend/host/each_isa.inl.hpp"
 
 // The kernel of the instruction set in force, and how many numbers it makes at a time.
 struct normal_kernel {

@@ -1,6 +1,5 @@
-// The generator and normal numbers, in one instruction set. Included once for each, inside its namespace, by host.hpp,
-// which defines STRATAGEMM_TARGET, STRATAGEMM_OP and, where the set has it, STRATAGEMM_EVEN_PRODUCTS: the instruction
-// that multiplies the even words of two vectors. device.hpp has the same steps in the dialect.
+// The generator and normal numbers, in one instruction set: backend/host/each_isa.inl.hpp includes this once for each.
+// device.hpp has the same steps in the dialect.
 
 // The operations of single_word, for a vector.
 struct vector_words {
@@ -10,9 +9,9 @@ struct vector_words {
 
     STRATAGEMM_OP static type all(std::uint32_t x) { return x - type{}; }
     STRATAGEMM_OP static pairs even_products(pairs a, pairs b) {
-#ifdef STRATAGEMM_EVEN_PRODUCTS
+#ifdef STRATAGEMM_ON_X86
         pairs c;
-        asm(STRATAGEMM_EVEN_PRODUCTS " %2, %1, %0" : "=v"(c) : "v"(a), "v"(b));
+        asm("vpmuludq %2, %1, %0" : "=v"(c) : "v"(a), "v"(b));
         return c;
 #else
         return (a & 0xffffffff) * (b & 0xffffffff);

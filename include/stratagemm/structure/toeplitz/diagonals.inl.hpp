@@ -1,5 +1,5 @@
-// Sums along diagonals, in one instruction set. Included once for each, inside its namespace, by kernels.hpp, which
-// defines STRATAGEMM_TARGET and STRATAGEMM_OP.
+// Sums along diagonals, in one instruction set: backend/host/each_isa.inl.hpp includes this once for
+// each.
 
 // sum += x u; `low` gets what the sum rounds away, and the products with the lower halves of x and u. The product of the
 // upper halves is exact.

@@ -44,34 +44,10 @@ struct diagonal_kernels {
     index_t block;
 };
 
-#define STRATAGEMM_OP STRATAGEMM_TARGET inline __attribute__((always_inline))
-#ifdef __CUDACC__ // which warns of it
-#    define STRATAGEMM_UNROLLED
-#else
-#    define STRATAGEMM_UNROLLED _Pragma("GCC unroll 8")
-#endif
-namespace host_portable {
-#define STRATAGEMM_TARGET
-#include "diagonals.inl.hpp"
-#include "spectrum.inl.hpp"
-#undef STRATAGEMM_TARGET
-} // namespace host_portable
-#if defined(__x86_64__)
-namespace host_avx2 {
-#    define STRATAGEMM_TARGET __attribute__((target("avx2,fma,f16c")))
-#    include "diagonals.inl.hpp"
-#    include "spectrum.inl.hpp"
-#    undef STRATAGEMM_TARGET
-} // namespace host_avx2
-namespace host_avx512 {
-#    define STRATAGEMM_TARGET STRATAGEMM_AVX512
-#    include "diagonals.inl.hpp"
-#    include "spectrum.inl.hpp"
-#    undef STRATAGEMM_TARGET
-} // namespace host_avx512
-#endif
-#undef STRATAGEMM_OP
-#undef STRATAGEMM_UNROLLED
+#define STRATAGEMM_EACH_ISA "../../structure/toeplitz/diagonals.inl.hpp"
+#include "../../backend/host/each_isa.inl.hpp"
+#define STRATAGEMM_EACH_ISA "../../structure/toeplitz/spectrum.inl.hpp"
+#include "../../backend/host/each_isa.inl.hpp"
 
 // The kernels of the instruction set in force.
 template <class R>

@@ -1,5 +1,5 @@
-// Products with a spectrum, in one instruction set. Included once for each, inside its namespace, by kernels.hpp, which
-// defines STRATAGEMM_TARGET and STRATAGEMM_OP.
+// Products with a spectrum, in one instruction set: backend/host/each_isa.inl.hpp includes this once for
+// each.
 
 template <class R>
 STRATAGEMM_OP void spectrum_store(R* y, vec<R> re, vec<R> im, vec<R> sign, bool adds) {
