@@ -451,10 +451,10 @@ inline int left_out(arguments const &p, place const &t, int step, int steps) {
 }
 
 /* Sums of a thread from an element of a tile on: to C, or those of a part of k to workspace. */
-struct place_in_tile { int i, j; };
+struct first_of_sums { int i, j; };
 template <int W, int M, int N, class DOWN, class RIGHT>
 inline void store_in_tile(arguments const &p, epilogue_state const &state, float const (&sum)[M][N], place const &t,
-                          bool whole, place_in_tile const &from, DOWN const &down, RIGHT const &right) {
+                          bool whole, first_of_sums const &from, DOWN const &down, RIGHT const &right) {
     int const i0 = from.i, j0 = from.j, i = t.i * TILE_M + i0, j = t.j * TILE_N + j0;
     if (is_part(t)) {
         /* Of a part of all tiles alpha is 1. Stored as they are, sums would have to be in registers one after another,
