@@ -46,17 +46,17 @@ public:
     }
 
     // The factors, once find() has succeeded: Q, then B, in memory that copies share.
-    shared<arena> const& memory() const { return now_.memory; }
-    view<T const, space> q() const { return columns(0, now_.rank); }
-    view<T const, space> b() const { return lines(0, now_.rank); }
-    double certified_error() const { return now_.bound; } // of |A|, with the confidence that was asked for
-    double estimated_error() const { return now_.error; }
+    shared<arena> const& memory() const { return found_.memory; }
+    view<T const, space> q() const { return columns(0, found_.rank); }
+    view<T const, space> b() const { return lines(0, found_.rank); }
+    double certified_error() const { return found_.bound; } // of |A|, with the confidence that was asked for
+    double estimated_error() const { return found_.error; }
 
     status find() {
         if (status s = reserve(); !s) return s;
         if (status s = search(); !s) return s;
-        if (now_.rank == now_.room) return {};
-        return move_to(now_.rank, [&](view<T, space> const& to_q, view<T, space> const& to_b) -> status {
+        if (found_.rank == found_.room) return {};
+        return move_to(found_.rank, [&](view<T, space> const& to_q, view<T, space> const& to_b) -> status {
             if (status s = policy_.leaf().copy(q(), to_q); !s) return s;
             return policy_.leaf().copy(b(), to_b);
         });
@@ -64,15 +64,15 @@ public:
 
 private:
     status search() {
-        for (int look = 1; now_.rank < most_; ++look) {
-            index_t const count = smaller(block_, most_ - now_.rank);
+        for (int look = 1; found_.rank < most_; ++look) {
+            index_t const count = smaller(block_, most_ - found_.rank);
             double rest = 0;
             if (status s = sketch_rest(count, rest); !s) return s;
             if (!__builtin_isfinite(rest)) return refuse("A has Inf or NaN, or its squares overflow");
             if (rest == 0) break;
             if (options_.tolerance > 0 && rest * certified_factor(look) <= options_.tolerance * norm()) {
                 if (status s = certify(look); !s) return s;
-                if (now_.bound <= options_.tolerance) return shorten(look + 1);
+                if (found_.bound <= options_.tolerance) return shorten(look + 1);
             }
             index_t added = 0;
             if (status s = add_block(count, added); !s) return s;
@@ -82,9 +82,8 @@ private:
     }
     static status no_memory() { return failure(errc::memory, "low_rank", "no host memory is left"); }
     static status refuse(char const* why) { return failure(errc::argument, "low_rank", why); }
-    double norm() const {
-        return __builtin_sqrt(captured_) * (1 - 1e-4);
-    } // at most |A|: the part that Q B has
+    // At most |A|: the part that Q B has.
+    double norm() const { return __builtin_sqrt(captured_) * (1 - 1e-4); }
     // Look t has the probability (1 - confidence) / t (t + 1) to err. These add up to that of all.
     double certified_factor(int look) const {
         double const share = (1 - options_.confidence) / (static_cast<double>(look) * (look + 1.0));
@@ -97,10 +96,10 @@ private:
     }
 
     view<T, space> columns(index_t from, index_t count) const {
-        return {now_.q + from * a_.rows, a_.rows, count, 1, a_.rows};
+        return {found_.q + from * a_.rows, a_.rows, count, 1, a_.rows};
     }
     view<T, space> lines(index_t from, index_t count) const {
-        return {now_.b + from * a_.cols, count, a_.cols, a_.cols, 1};
+        return {found_.b + from * a_.cols, count, a_.cols, a_.cols, 1};
     }
     template <class X>
     static std::size_t bytes(index_t count) {
@@ -118,10 +117,10 @@ private:
     status reserve() {
         auto made = reserve_for(policy_, bytes<T>(a_.rows * most_) + bytes<T>(most_ * a_.cols));
         if (!made) return made.take_status();
-        now_.memory = std::move(*made);
-        now_.q = now_.memory->template take<T>(a_.rows * most_),
-        now_.b = now_.memory->template take<T>(most_ * a_.cols);
-        now_.room = most_;
+        found_.memory = std::move(*made);
+        found_.q = found_.memory->template take<T>(a_.rows * most_),
+        found_.b = found_.memory->template take<T>(most_ * a_.cols);
+        found_.room = most_;
         index_t const longest = larger_of(a_.rows, a_.cols);
         lines_of_panel_ = larger_of(index_t{1}, smaller(longest, (on_host ? 1 << 19 : 1 << 24) / longest));
         footprint room;
@@ -152,9 +151,9 @@ private:
     }
     // Y -= Q (Q^H Y)
     status remove_known(view<T, space> const& y) {
-        if (now_.rank == 0) return {};
+        if (found_.rank == 0) return {};
         using S = accumulator_t<T>;
-        auto const along = reshaped(along_, now_.rank, y.cols);
+        auto const along = reshaped(along_, found_.rank, y.cols);
         if (status s = try_gemm(policy_, transposed(conjugated(q())), y, along); !s) return s;
         return try_gemm(policy_, S(-1), q(), along, S(1), y);
     }
@@ -223,11 +222,11 @@ private:
         auto y = reshaped(block_of_y_, a_.rows, count), other = reshaped(other_y_, a_.rows, count);
         if (status s = orthonormalize(y, other, added); !s || added == 0) return s;
         leaf_of<P> const leaf = policy_.leaf();
-        auto const to = columns(now_.rank, added);
+        auto const to = columns(found_.rank, added);
         if (status s = leaf.copy(view<T const, space>(y), to); !s) return s;
-        auto const b = lines(now_.rank, added);
+        auto const b = lines(found_.rank, added);
         if (status s = try_gemm(policy_, transposed(conjugated(to)), a_, b); !s) return s;
-        now_.rank += added;
+        found_.rank += added;
         return capture(b);
     }
     // Adds |B|^2 of some rows.
@@ -240,21 +239,21 @@ private:
 
     status finish() {
         leaf_of<P> const leaf = policy_.leaf();
-        if (now_.rank == 0) { // A is zero
-            now_.rank = 1;
+        if (found_.rank == 0) { // A is zero
+            found_.rank = 1;
             if (status s = leaf.fill(columns(0, 1), T(0)); !s) return s;
             return leaf.fill(lines(0, 1), T(0));
         }
-        if (options_.rank > 0 && now_.rank > options_.rank)
+        if (options_.rank > 0 && found_.rank > options_.rank)
             if (status s = keep_leading(options_.rank); !s) return s;
         if (status s = certify(sketches_ + 1); !s) return s;
-        if (options_.tolerance == 0 || now_.bound <= options_.tolerance) return {};
+        if (options_.tolerance == 0 || found_.bound <= options_.tolerance) return {};
         char text[240];
         __builtin_snprintf(
             text, sizeof(text),
             "a rank of %td leaves up to %.3g of the norm of A, with a confidence of %g, and the tolerance is "
             "%.3g%s",
-            now_.rank, now_.bound, options_.confidence, options_.tolerance,
+            found_.rank, found_.bound, options_.confidence, options_.tolerance,
             options_.rank > 0 ? "" : "; factors of a higher rank have more elements than A");
         return failure(errc::argument, "low_rank", text);
     }
@@ -262,16 +261,16 @@ private:
     // they are if the certificate of the smaller ones says too much.
     status shorten(int look) {
         double const allowed = 0.8 * options_.tolerance * norm() / certified_factor(look),
-                     so_far = now_.error * norm(), budget = allowed * allowed - so_far * so_far;
+                     so_far = found_.error * norm(), budget = allowed * allowed - so_far * so_far;
         if (budget <= 0) return {};
         small_matrix<W> squares;
         if (status s = gram(transposed(conjugated(b())), squares); !s) return s;
         auto const x = spanning_vectors(squares, budget, noise_of(a_.cols));
-        if (!x || x.cols() >= now_.rank) return {};
-        auto const before = now_;
+        if (!x || x.cols() >= found_.rank) return {};
+        auto const before = found_;
         if (status s = turn_to(x); !s) return s;
         if (status s = certify(look); !s) return s;
-        if (now_.bound > options_.tolerance) now_ = before;
+        if (found_.bound > options_.tolerance) found_ = before;
         return {};
     }
     // Q = Q X and B = X^H B for the vectors X that keep most of B.
@@ -302,7 +301,7 @@ private:
         view<T, space> const q{to_q, a_.rows, count, 1, a_.rows}, b{to_b, count, a_.cols, a_.cols, 1};
         if (status s = f(q, b); !s) return s;
         if (status s = policy_.leaf().synchronize(); !s) return s; // the memory before goes
-        now_.memory = std::move(*made), now_.q = to_q, now_.b = to_b, now_.rank = now_.room = count;
+        found_.memory = std::move(*made), found_.q = to_q, found_.b = to_b, found_.rank = found_.room = count;
         return {};
     }
 
@@ -325,7 +324,7 @@ private:
         typename arena::scope const scope(work_);
         auto const random = gaussian<W>(probes, a_.cols, seed(-look));
         auto const unit = take<W>(probes, probes), x = take<W>(a_.cols, probes),
-                   along = take<W>(now_.rank, probes);
+                   along = take<W>(found_.rank, probes);
         small_matrix<W> one(probes, probes);
         if (!one) return no_memory();
         for (index_t i = 0; i < probes; ++i) one(i, i) = W(1);
@@ -339,10 +338,10 @@ private:
         if (status s = gram_wide(rest, product); !s) return s;
         double squares = 0;
         for (index_t i = 0; i < probes; ++i) squares += real_part(product(i, i));
-        now_.error = captured_ > 0 ? __builtin_sqrt(squares) / norm() : 0;
-        now_.bound = now_.error * certified_factor(look);
-        if (now_.bound > 1) now_.bound = 1; // Q B is a projection of A
-        if (!__builtin_isfinite(now_.error)) return refuse("A has Inf or NaN, or its squares overflow");
+        found_.error = captured_ > 0 ? __builtin_sqrt(squares) / norm() : 0;
+        found_.bound = found_.error * certified_factor(look);
+        if (found_.bound > 1) found_.bound = 1; // Q B is a projection of A
+        if (!__builtin_isfinite(found_.error)) return refuse("A has Inf or NaN, or its squares overflow");
         return {};
     }
 
@@ -355,7 +354,7 @@ private:
         index_t rank = 0, room = 0; // columns, and columns that there is memory for
         double error = 0, bound = 0;
     };
-    factors now_;
+    factors found_;
     arena work_;
     view<T, space> block_of_y_, other_y_, along_;
     small_matrix<W> gram_;
