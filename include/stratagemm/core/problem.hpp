@@ -566,9 +566,7 @@ struct outline {
         bool alike;               // each view has these sides
         bool may_be_c = false;    // C may be the same view as one of these
         bool is_computed = false; // it has no elements in memory
-        // Says of a view that overlaps C whether it may, in a batch of so many; null: it may not. `left`: its columns are
-        // transformed, not its rows.
-        status (*shares)(placed_view const&, placed_view const& c, index_t count, bool left) = nullptr;
+        bool may_share = false;   // memory with C, as the other operand says
         placed_view const* begin() const { return first; }
         placed_view const* end() const { return first + count; }
     };
@@ -684,10 +682,6 @@ struct outline {
 
     bool const is_batch = p.count > 1;
     for (placed_view const& to : p.to) {
-        for (auto const* l : {&p.a, &p.b})
-            for (placed_view const& v : *l)
-                if (l->shares && v.used && views_overlap(to, v, is_batch))
-                    if (status s = l->shares(v, to, p.count, l == &p.b); !s) return s;
         if (elements_collide(to.rows, to.cols, to.row_stride, to.col_stride))
             return failure(errc::strides, "gemm: two elements of C share an address; its leading dimension "
                                           "must be at least its row length");
@@ -696,7 +690,7 @@ struct outline {
                                           "least one matrix");
         for (auto const* l : {&p.a, &p.b})
             for (placed_view const& v : *l)
-                if (v.used && !l->shares && views_overlap(to, v, is_batch) &&
+                if (v.used && !l->may_share && views_overlap(to, v, is_batch) &&
                     !(l->may_be_c && is_same_view(to, v)))
                     return failure(errc::alias,
                                    "gemm: C overlaps A or B; multiply into another matrix and copy");
@@ -790,14 +784,14 @@ template <class X>
 constexpr bool works_in_place = requires {
     requires X::in_place;
 };
-// How a view X beside Other shares memory with C, if it can.
+// Whether a view X beside Other may share memory with C, where Other::shares() says so. A real and a complex matrix do.
 template <class X, class Other, class C>
-constexpr auto how_to_share() -> decltype(outline::list::shares) {
+constexpr bool may_share = [] {
     if constexpr (requires { &Other::shares; })
-        if constexpr (complex_like<typename X::value_type> != complex_like<typename C::value_type>)
-            return &Other::shares;
-    return nullptr;
-}
+        return complex_like<typename X::value_type> != complex_like<typename C::value_type>;
+    else
+        return false;
+}();
 // Checks a product of operands that are not views.
 template <class Problem>
 status validate_operands(Problem const& p) {
@@ -808,9 +802,10 @@ status validate_operands(Problem const& p) {
     constexpr bool may_be_c = works_in_place<A> || works_in_place<B>;
     placed_view a[A::most_views + 1], b[B::most_views + 1], to[Problem::c_operand::most_views],
         from[Problem::c_operand::most_views];
-    auto const list = [&]<class Other = void>(auto const& x, placed_view* views, index_t step, bool used,
-                                              std::type_identity<Other> = {})
-                          ->outline::list {
+    constexpr bool a_shares = may_share<A, B, typename Problem::c_operand>,
+                   b_shares = may_share<B, A, typename Problem::c_operand>;
+    auto const list = [&](auto const& x, placed_view* views, index_t step, bool used,
+                          bool shares = false) -> outline::list {
         using X = std::remove_cvref_t<decltype(x)>;
         int count = 0;
         x.each_view([&](auto const& v) {
@@ -824,11 +819,11 @@ status validate_operands(Problem const& p) {
                 is_combination<X>,
                 may_be_c,
                 std::is_same_v<typename X::space, no_memory>,
-                how_to_share<X, Other, typename Problem::c_operand>()};
+                shares};
     };
     constexpr bool is_spread = requires { p.c.targets; };
-    outline all{list(p.a, a, p.a_step, reads_ab, std::type_identity<B>{}),
-                list(p.b, b, p.b_step, reads_ab, std::type_identity<A>{}),
+    outline all{list(p.a, a, p.a_step, reads_ab, a_shares),
+                list(p.b, b, p.b_step, reads_ab, b_shares),
                 list(p.c, to, p.c_step, true),
                 {from, 0, p.c.rows, p.c.cols, true},
                 p.count,
@@ -845,7 +840,16 @@ status validate_operands(Problem const& p) {
     else if constexpr (is_spread)
         for (int t = 0; t < p.c.targets; ++t)
             add(p.c.at[t].from, p.c.at[t].keep != typename Problem::scalar(0));
-    if (status s = check(all); !s) return s;
+    status checked = check(all);
+    if constexpr (a_shares || b_shares) {
+        // Elements of C may share an address because its lines lack room, which is then what is wrong.
+        using transform = std::conditional_t<a_shares, B, A>;
+        if (checked || checked.error().code() == errc::strides)
+            for (placed_view const& v : a_shares ? all.a : all.b)
+                if (v.used && views_overlap(to[0], v, p.count > 1))
+                    if (status s = transform::shares(v, to[0], p.count, b_shares); !s) return s;
+    }
+    if (!checked) return checked;
     // What only the operand knows.
     auto const own = [&](auto const& operand) -> status {
         if constexpr (requires { operand.usable(); }) return operand.usable();
