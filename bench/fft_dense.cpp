@@ -1,8 +1,8 @@
 // bench_fft_dense: a product of two dense matrices by transforms, against gemm: on one thread, in float. Nothing of a
 // general matrix repeats, so that transforms save no multiplication: the program shows what they add.
 //
-//   spectra        the rows of A and the columns of B are replaced by their spectra. By Parseval's theorem the product of
-//                  these is C, and it is as dense as A and B were: with real operands n^3 multiply-adds again, once
+//   spectra        the rows of A and the columns of B are replaced by their spectra. By Parseval's theorem the product
+//                  of these is C, and it is as dense as A and B were: with real operands n^3 multiply-adds again, once
 //                  the real and imaginary parts of half of the frequencies stand in a matrix of n x n
 //   convolutions   element (i, j) of C is one element of a cyclic convolution of n points: that of row i of A with
 //                  column j of B in reversed order. The spectra of rows and columns are made once; each of n x n pairs
@@ -78,7 +78,7 @@ public:
     }
 
 private:
-    // Of the complex operator, which also looks for NaN, the compiler makes no vectors.
+    // The compiler does not vectorize the complex operator, which also looks for NaN.
     static number times(number x, number y) {
         return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
     }

@@ -24,7 +24,7 @@ struct fft_case {
                (wide ? "/double" : "/float") + (real ? "/real" : "") +
                (threads ? "/threads:" + std::to_string(threads) : "");
     }
-    // Of a real transform those from 0 to points / 2 say all.
+    // Frequencies from 0 to points / 2 say all of a real transform.
     long frequencies() const { return real ? points / 2 + 1 : points; }
     double bytes() const { // read and written
         double const size = wide ? 8 : 4;

@@ -88,8 +88,8 @@ void run_case(benchmark::State& state, bench::fft_table& table, fft_case const& 
 }
 
 #ifdef STRATAGEMM_BENCH_FFTW
-// Of so many transforms of n points: the library's relative error over FFTW's. Where FFTW has none, its unit of rounding
-// counts.
+// The library's relative error over FFTW's in so many transforms of n points. Where FFTW has no error, the unit of
+// rounding stands in its place.
 template <class T>
 double error_ratio(long n, long count) {
     using C = std::complex<T>;

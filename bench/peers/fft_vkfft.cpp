@@ -1,5 +1,5 @@
-// VkFFT, which compiles its kernels at run time, by OpenCL or CUDA: VKFFT_BACKEND is 3 or 1. That for CUDA is a module of
-// its own, bench_vkfft_cuda.so, which needs the driver, NVRTC and the runtime library when it is opened and not before.
+// VkFFT, which compiles its kernels at run time, by OpenCL or CUDA: VKFFT_BACKEND is 3 or 1. For CUDA this file is a
+// separate module, bench_vkfft_cuda.so, which needs the driver, NVRTC and the runtime library when it is opened and not before.
 #include "fft_device.hpp"
 
 #include <vkFFT.h>

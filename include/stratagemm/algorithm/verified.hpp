@@ -78,7 +78,7 @@ public:
                    answer<Base, Plain>() & answer<reference, OnHost>();
     }();
 
-    // Of operands other than matrices, those that say how they are checked.
+    // This takes operands other than matrices if they say how they are checked.
     template <class P>
     static constexpr verdict accepts_operands = [] {
         if constexpr (!verified_parts::is_probed<P>) {
@@ -236,7 +236,7 @@ private:
             return own + inner;
         });
     }
-    // Of one pass over X and C and one transform for each pair of vectors.
+    // The time of one pass over X and C, and of one transform for each pair of vectors.
     template <class S>
     double estimate_of_probe(S const& s) const {
         return on_left(s, [&](auto const& facts, index_t m, index_t n, index_t k) {

@@ -126,15 +126,15 @@ private:
     static constexpr int most_suspects = 8;
     static constexpr double left_out = -1;
 
-    // How far the sum of a column of random data is off, in bounds of its elements: six standard deviations, and as much for
-    // those of the probe, if a bound of typical data is 4.5.
+    // How far the sum of a column of random data is off, in bounds of the column's elements: six standard deviations for
+    // the sum and as many for the probe. A bound of typical data is 4.5 of them.
     double typical() const {
         double const x = 3 * __builtin_sqrt(static_cast<double>(m_)) * allowed_.expected / allowed_.worst;
         return x > 1 ? x : 1;
     }
 
-    // Sets for each column of q by how many bounds of its elements its sums are off, in the worst round; left_out, if it has Inf
-    // or NaN or may overflow.
+    // Sets off[j] to the error of the sums of column j of q in the worst round, as a multiple of the bound of an element; to
+    // left_out if the column has Inf or NaN or may overflow.
     void measure(P const& q, double* off) const {
         index_t const n = q.c.cols;
         auto const parts = static_cast<int>(n < 64 ? n : 64);
