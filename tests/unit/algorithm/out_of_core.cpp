@@ -1,6 +1,7 @@
 // Products of matrices in files: the bits of the product in memory, whatever the files look like, and
 // whenever the process ends. Products over devices are in unit/backend/parts.hpp.
 #include "catch.hpp"
+#include "child.hpp"
 #include "files.hpp"
 
 #include <stratagemm/algorithm/out_of_core/files.hpp>
@@ -12,7 +13,6 @@
 #include <filesystem>
 #include <string>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <vector>
 
 namespace sg = stratagemm;
@@ -221,8 +221,8 @@ TEST_CASE("a product that is killed is resumed, with the bits of one that was no
                 ::usleep(static_cast<useconds_t>(1000 + source.below(attempt < 30 ? 10000 : 200000)));
                 ::kill(child, SIGKILL);
             }
-            int how = 0;
-            REQUIRE(::waitpid(child, &how, 0) == child);
+            int const how = support::wait_for(child);
+            REQUIRE(how != -1);
             if (WIFEXITED(how)) {
                 REQUIRE(attempt > 0);
                 REQUIRE(WEXITSTATUS(how) == 0);
@@ -427,8 +427,8 @@ TEST_CASE("a batch that is killed is resumed") {
             };
             end(sg::try_gemm(with(40'000, here / "journal", die), each(fa.view()), fb, each(fc.view())));
         }
-        int how = 0;
-        REQUIRE(::waitpid(child, &how, 0) == child);
+        int const how = support::wait_for(child);
+        REQUIRE(how != -1);
         return how;
     };
     int attempts = 0, how = 0;

@@ -1,4 +1,5 @@
 #include "catch.hpp"
+#include "child.hpp"
 #include "unit/support.hpp"
 
 #include <stratagemm/backend/host.hpp>
@@ -8,8 +9,6 @@
 
 #ifdef _OPENMP
 #    include <pthread.h>
-#    include <sys/wait.h>
-#    include <unistd.h>
 #endif
 
 namespace sg = stratagemm;
@@ -186,8 +185,7 @@ TEST_CASE("a child of fork multiplies after its parent did so with threads") {
             if (generations > 1) right = right && self(self, generations - 1);
             _exit(right ? 0 : 1);
         }
-        int ended = 1;
-        return waitpid(child, &ended, 0) == child && ended == 0;
+        return support::wait_for(child) == 0;
     };
     CHECK(right_in_child(right_in_child, 2));
     CHECK(right_in_child(right_in_child, 1));

@@ -1,4 +1,5 @@
 #include "catch.hpp"
+#include "child.hpp"
 #include "unit/support.hpp"
 
 #include <stratagemm/stratagemm.hpp>
@@ -10,9 +11,6 @@
 #include <limits>
 #include <thread>
 #include <vector>
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace sg = stratagemm;
 using sg::index_t;
@@ -483,9 +481,7 @@ TEST_CASE("a child of fork() transforms, whatever threads of its parent were at"
             alarm(30); // a child that waits for ever fails
             _exit(same_bits(transform(x), expected) ? 0 : 1);
         }
-        int ended = 1;
-        waitpid(child, &ended, 0);
-        wrong += ended != 0;
+        wrong += support::wait_for(child) != 0;
     }
     done = true;
     for (auto& t : threads) t.join();
