@@ -120,8 +120,6 @@ status widen(train<T> const& from, wide_train<W>& to) {
     for (W& value : to.core[0]) value = scaled_by(static_cast<W>(from.scale), value);
     return {};
 }
-template <class T>
-using wide_of = typename in_double<T>::type;
 template <class M>
 using train_value = typename std::remove_cvref_t<decltype(as_view(std::declval<M const&>()))>::value_type;
 
@@ -134,25 +132,13 @@ auto try_tensor_train(A const& a, std::initializer_list<index_t> rows, std::init
     using T = value_of<A const>;
     view<T const> const from = as_view(a);
     auto const refuse = [](char const* why) { return failure(errc::argument, "tensor_train", why); };
-    if (rows.size() != cols.size() || rows.size() < 1 || rows.size() > train_sides::most)
-        return refuse("give as many parts of the rows as of the columns, from 1 to 16");
     if (!(options.tolerance >= 0 && options.tolerance < 1))
         return refuse("`tolerance` is from 0 to 1, and less than 1");
     if (options.rank < 0) return refuse("`rank` must not be negative");
     wide_train<wide_of<T>> to;
-    bool is_whole = true;
-    for (index_t const side : rows) is_whole &= side > 0, to.sides.rows[to.sides.cores++] = side;
-    int k = 0;
-    for (index_t const side : cols) is_whole &= side > 0, to.sides.cols[k++] = side;
-    if (!is_whole || to.sides.all_rows() != from.rows || to.sides.all_cols() != from.cols) {
-        char text[160];
-        __builtin_snprintf(text, sizeof(text),
-                           "the parts do not multiply to the sides of the matrix, %td x %td", from.rows,
-                           from.cols);
-        return failure(errc::shape, "tensor_train", text);
-    }
+    if (status s = set_parts("tensor_train", from.rows, from.cols, rows, cols, to.sides); !s) return s;
     list<wide_of<T>> c;
-    if (status s = unfold(from, to.sides, c); !s) return s;
+    if (status s = unfold("tensor_train", from, to.sides, c); !s) return s;
     if (status s = decompose(c, to, options); !s) return s;
     return narrowed<T>(to);
 }

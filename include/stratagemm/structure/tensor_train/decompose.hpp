@@ -8,8 +8,7 @@
 #pragma once
 
 #include "../../backend/host.hpp"
-#include "../../gemm.hpp"
-#include "../low_rank/small.hpp"
+#include "parts.hpp"
 #include "product.hpp"
 
 STRATAGEMM_BEGIN
@@ -31,9 +30,7 @@ struct wide_train {
     }
 };
 
-inline status no_memory_for_train() {
-    return failure(errc::memory, "tensor_train", "no host memory is left");
-}
+inline status no_memory_for_train() { return no_memory_for_parts("tensor_train"); }
 template <class W>
 class train_maker {
     static constexpr double noise = 1e-15;
@@ -46,35 +43,17 @@ public:
         train_sides& x = to.sides;
         index_t const s = x.rank[k] * x.rows[k] * x.cols[k], rest = static_cast<index_t>(c.size()) / s;
         view<W> const m = row_major(c.data(), s, rest);
-        bool const by_rows = s <= rest;
-        small_matrix<W> g(by_rows ? s : rest, by_rows ? s : rest);
-        if (!g) return no_memory_for_train();
-        view<W> const to_g = col_major(g.data(), g.rows(), g.rows());
-        auto one = by_rows ? try_gemm(cpu_, m, transposed(conjugated(m)), to_g)
-                           : try_gemm(cpu_, transposed(conjugated(m)), m, to_g);
-        if (!one) return one;
-        leading_vectors<W> const v(std::move(g), budget, most(),
-                                   noise * static_cast<double>(larger_of(s, rest)));
-        index_t const r = v.vectors.cols();
-        if (r == 0) return v.vectors ? keep_nothing(to, k, c, rest) : no_memory_for_train();
-        to.left_out += v.rest;
-        x.rank[k + 1] = r;
+        double left = 0;
+        index_t& r = x.rank[k + 1];
+        if (status done = left_vectors<W>("tensor_train", m, budget, most(), to.core[k], r, left); !done)
+            return done;
+        if (r == 0) return keep_nothing(to, k, c, rest);
+        to.left_out += left;
         list<W> next;
-        if (!to.core[k].resize(count(s * r)) || !next.resize(count(r * rest))) return no_memory_for_train();
-        view<W const> const u = col_major(v.vectors.data(), v.vectors.rows(), r);
-        view<W> const core = to.unfolded(k), after = row_major(next.data(), r, rest);
-        if (by_rows) { // C = U (U^H C)
-            for (index_t i = 0; i < s; ++i)
-                for (index_t j = 0; j < r; ++j) core(i, j) = u(i, j);
-            if (status done = try_gemm(cpu_, transposed(conjugated(core)), m, after); !done) return done;
-        } else { // C = (C V / sizes) (sizes V^H)
-            if (status done = try_gemm(cpu_, m, u, core); !done) return done;
-            for (index_t j = 0; j < r; ++j) {
-                double const size = normalize(core, j);
-                for (index_t i = 0; i < rest; ++i) after(j, i) = W(size) * conjugate(u(i, j));
-            }
-        }
-        c.swap(next);
+        if (!next.resize(count(r * rest))) return no_memory_for_train();
+        auto const core = transposed(conjugated(to.unfolded(k)));
+        if (status done = try_gemm(cpu_, core, m, row_major(next.data(), r, rest)); !done) return done;
+        c.swap(next); // C = U (U^H C)
         return {};
     }
 
@@ -159,36 +138,11 @@ private:
     tensor_train_options options_;
 };
 
-// The elements of A by parts: row and column part of the first core, then those of the next.
-template <class T, class W>
-status unfold(view<T const> const& a, train_sides const& x, list<W>& c) {
-    list<index_t> row_at, col_at;
-    if (!c.resize(static_cast<std::size_t>(a.rows * a.cols)) ||
-        !row_at.resize(static_cast<std::size_t>(a.rows)) || !col_at.resize(static_cast<std::size_t>(a.cols)))
-        return no_memory_for_train();
-    auto const place = [&](list<index_t>& at, index_t const* sides, bool is_row) {
-        for (std::size_t i = 0; i < at.size(); ++i) {
-            index_t rest = static_cast<index_t>(i), step = 1, sum = 0;
-            for (int k = x.cores - 1; k >= 0; --k) {
-                sum += rest % sides[k] * step * (is_row ? x.cols[k] : 1), rest /= sides[k];
-                step *= x.rows[k] * x.cols[k];
-            }
-            at[i] = sum;
-        }
-    };
-    place(row_at, x.rows, true), place(col_at, x.cols, false);
-    for (index_t i = 0; i < a.rows; ++i)
-        for (index_t j = 0; j < a.cols; ++j)
-            c[static_cast<std::size_t>(row_at[static_cast<std::size_t>(i)] +
-                                       col_at[static_cast<std::size_t>(j)])] = element_as<W>(a, i, j);
-    return {};
-}
-
 template <class W>
 status decompose(list<W>& c, wide_train<W>& to, tensor_train_options const& options) {
     train_maker<W> maker(options);
     int const d = to.sides.cores;
-    for (std::size_t i = 0; i < c.size(); ++i) to.all += squared(c[i]);
+    to.all = sum_of_squares(c);
     if (!__builtin_isfinite(to.all))
         return failure(errc::argument, "tensor_train", "the matrix has Inf or NaN, or its squares overflow");
     to.sides.rank[0] = to.sides.rank[d] = 1;

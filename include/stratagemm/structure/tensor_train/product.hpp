@@ -60,6 +60,32 @@ inline constexpr bool is_train_form = requires {
     requires F::is_train;
 };
 
+// The products of a core with what is beside it: `count` of m x n x k.
+struct train_step {
+    int core;
+    index_t count, m, n, k;
+};
+// f for each step of a train with `columns` columns beside it.
+template <class F>
+void each_train_step(train_sides const& x, bool is_transposed, index_t columns, F const& f) {
+    index_t above = 1, below = columns;
+    if (!is_transposed) {
+        for (int k = 1; k < x.cores; ++k) below *= x.cols[k];
+        for (int k = 0; k < x.cores; ++k) {
+            f(train_step{k, above, x.rows[k] * x.rank[k + 1], below, x.rank[k] * x.cols[k]});
+            above *= x.rows[k];
+            if (k + 1 < x.cores) below /= x.cols[k + 1];
+        }
+    } else {
+        for (int k = 0; k + 1 < x.cores; ++k) above *= x.rows[k];
+        for (int k = x.cores - 1; k >= 0; --k) {
+            f(train_step{k, above, x.rank[k] * x.cols[k], below, x.rows[k] * x.rank[k + 1]});
+            below *= x.cols[k];
+            if (k > 0) above /= x.rows[k - 1];
+        }
+    }
+}
+
 // The train from the left takes the first part of the index of a column first: it multiplies (rows, rank after) x (rank
 // before, columns) of a core with a batch of matrices, and what comes out lies as the next core needs it. The transposed
 // train takes the last part first, and transposed cores.
@@ -92,7 +118,7 @@ public:
         using T = typename S::c_type;
         index_t most = 0;
         footprint products, buffers;
-        each_step(s, [&](step const& x) {
+        each_step(s, [&](train_step const& x) {
             most = larger_of(most, x.count * larger_of(x.k, x.m) * x.n);
             products = larger(products, base_.workspace(shape_of<T>(x, s)));
         });
@@ -106,7 +132,7 @@ public:
         using T = typename S::c_type;
         bound all;
         double squares = 0;
-        each_step(s, [&](step const& x) {
+        each_step(s, [&](train_step const& x) {
             bound const one = base_.error_bound(shape_of<T>(x, s));
             all = {all.worst + 1.01 * one.worst, 0, all.normwise || one.normwise,
                    all.confidence < one.confidence ? all.confidence : one.confidence};
@@ -119,7 +145,7 @@ public:
     double estimate(S const& s) const {
         using T = typename S::c_type;
         double seconds = 0;
-        each_step(s, [&](step const& x) { seconds += base_.estimate(shape_of<T>(x, s)); });
+        each_step(s, [&](train_step const& x) { seconds += base_.estimate(shape_of<T>(x, s)); });
         return seconds * static_cast<double>(s.count);
     }
     template <class S>
@@ -130,7 +156,7 @@ public:
         for (int k = 1; k < sides.cores; ++k) text += " " + std::to_string(sides.rank[k]);
         text += ", " + std::to_string(static_cast<std::size_t>(sides.size()) * sizeof(T)) + " bytes: ";
         bool is_first = true;
-        each_step(s, [&](step const& x) {
+        each_step(s, [&](train_step const& x) {
             text += (is_first ? "" : ", ") + std::to_string(x.count) + " of " + std::to_string(x.m) + " x " +
                     std::to_string(x.n) + " x " + std::to_string(x.k);
             is_first = false;
@@ -154,31 +180,6 @@ public:
     }
 
 private:
-    // The products of a core: `count` of m x n x k.
-    struct step {
-        int core;
-        index_t count, m, n, k;
-    };
-    // f for each step of a train with `columns` columns beside it.
-    template <class F>
-    static void list_steps(train_sides const& x, bool is_transposed, index_t columns, F const& f) {
-        index_t above = 1, below = columns;
-        if (!is_transposed) {
-            for (int k = 1; k < x.cores; ++k) below *= x.cols[k];
-            for (int k = 0; k < x.cores; ++k) {
-                f(step{k, above, x.rows[k] * x.rank[k + 1], below, x.rank[k] * x.cols[k]});
-                above *= x.rows[k];
-                if (k + 1 < x.cores) below /= x.cols[k + 1];
-            }
-        } else {
-            for (int k = 0; k + 1 < x.cores; ++k) above *= x.rows[k];
-            for (int k = x.cores - 1; k >= 0; --k) {
-                f(step{k, above, x.rank[k] * x.cols[k], below, x.rows[k] * x.rank[k + 1]});
-                below *= x.cols[k];
-                if (k > 0) above /= x.rows[k - 1];
-            }
-        }
-    }
     template <class S>
     static train_sides const& sides_of(S const& s) {
         if constexpr (is_train_form<typename S::a_form>)
@@ -189,12 +190,12 @@ private:
     template <class S, class F>
     static void each_step(S const& s, F const& f) {
         if constexpr (is_train_form<typename S::a_form>)
-            list_steps(s.a_facts.sides, s.a_facts.is_transposed, s.n, f);
+            each_train_step(s.a_facts.sides, s.a_facts.is_transposed, s.n, f);
         else
-            list_steps(s.b_facts.sides, !s.b_facts.is_transposed, s.m, f);
+            each_train_step(s.b_facts.sides, !s.b_facts.is_transposed, s.m, f);
     }
     template <class T, class S>
-    static shape<T> shape_of(step const& x, S const& s) {
+    static shape<T> shape_of(train_step const& x, S const& s) {
         shape<T> dense{x.m, x.n, x.k, x.count, s.adds};
         dense.alone = s.alone;
         return dense;
@@ -233,7 +234,7 @@ private:
         }
         S const alpha = scaled_by(p.alpha, static_cast<S>(p.a.scale));
         status done;
-        list_steps(p.a.sides, is_transposed, n, [&](step const& x) {
+        each_train_step(p.a.sides, is_transposed, n, [&](train_step const& x) {
             if (!done) return;
             auto const core = p.a.core(x.core);
             bool const is_c = --left == 0 && ends_in_c;
@@ -262,8 +263,9 @@ private:
     // Elements of what lies between two cores, before the first or behind the last.
     static index_t most_between(train_sides const& x, bool is_transposed, index_t columns) {
         index_t most = 0;
-        list_steps(x, is_transposed, columns,
-                   [&](step const& y) { most = larger_of(most, y.count * larger_of(y.k, y.m) * y.n); });
+        each_train_step(x, is_transposed, columns, [&](train_step const& y) {
+            most = larger_of(most, y.count * larger_of(y.k, y.m) * y.n);
+        });
         return most;
     }
 };
