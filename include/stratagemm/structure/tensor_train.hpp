@@ -74,11 +74,8 @@ private:
 // ---- cores in the type of the matrix ------------------------------------------------------------------------
 
 template <class T, class W>
-result<tensor_train_matrix<T>> narrowed(wide_train<W>& from) {
+void store_cores(wide_train<W>& from, T* to) {
     train_sides const& x = from.sides;
-    auto memory = reserve_for(host{}, static_cast<std::size_t>(x.size()) * sizeof(T));
-    if (!memory) return memory.take_status();
-    T* const to = (*memory)->template take<T>(x.size());
     for (int k = 0; k < x.cores; ++k)
         for (index_t b = 0; b < x.rank[k]; ++b)
             for (index_t i = 0; i < x.rows[k]; ++i)
@@ -86,6 +83,14 @@ result<tensor_train_matrix<T>> narrowed(wide_train<W>& from) {
                     for (index_t a = 0; a < x.rank[k + 1]; ++a)
                         to[x.begin(k) + ((i * x.rank[k + 1] + a) * x.rank[k] + b) * x.cols[k] + j] =
                             static_cast<T>(from.unfolded(k)((b * x.rows[k] + i) * x.cols[k] + j, a));
+}
+template <class T, class W>
+result<tensor_train_matrix<T>> narrowed(wide_train<W>& from) {
+    train_sides const& x = from.sides;
+    auto memory = reserve_for(host{}, static_cast<std::size_t>(x.size()) * sizeof(T));
+    if (!memory) return memory.take_status();
+    T* const to = (*memory)->template take<T>(x.size());
+    store_cores(from, to);
     report made;
     made.ran = "tensor_train", made.reason = "singular vectors of each cut";
     for (int k = 1; k < x.cores; ++k)
@@ -192,6 +197,19 @@ auto added(X const& x, Y const& y) {
     auto made = narrowed<T>(sum);
     made.or_throw();
     return *std::move(made);
+}
+
+// The matrix that a train stands for.
+template <operand X>
+requires is_train<std::remove_cvref_t<decltype(as_view(std::declval<X const&>()))>>
+auto written(X const& x) -> matrix<train_value<X>> {
+    wide_train<wide_of<train_value<X>>> wide;
+    list<wide_of<train_value<X>>> made;
+    widen(as_view(x), wide).or_throw();
+    multiply_out(wide, made).or_throw();
+    matrix<train_value<X>> a(as_view(x).rows, as_view(x).cols);
+    fold("written", made, wide.sides, a).or_throw();
+    return a;
 }
 
 // A copy of a train in the memory of a device's policy.

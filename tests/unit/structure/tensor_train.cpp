@@ -1,10 +1,9 @@
 #include "catch.hpp"
-#include "unit/support.hpp"
+#include "unit/structure/tensors.hpp"
 
 #include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/tensor_train.hpp>
 
-#include <cmath>
 #include <complex>
 #include <limits>
 #include <string>
@@ -12,48 +11,12 @@
 namespace sg = stratagemm;
 using sg::index_t;
 using support::contains;
+using support::distance;
+using support::of_two_products;
+using support::random_matrix;
 
 namespace {
 
-template <class T>
-sg::matrix<T> random_matrix(index_t rows, index_t cols, unsigned seed,
-                            sg::layout order = sg::layout::row_major) {
-    support::random_source from(seed);
-    return sg::matrix<T>(
-        rows, cols,
-        [&](index_t, index_t) {
-            using R = sg::real_t<T>;
-            auto const part = [&] { return static_cast<R>(from.uniform(-1, 1)); };
-            if constexpr (sg::complex_like<T>) {
-                R const re = part();
-                return T(re, part());
-            } else {
-                return static_cast<T>(part());
-            }
-        },
-        order);
-}
-// A matrix of (2 3 4) x (3 2 5) parts whose train has the rank 2: the sum of two Kronecker products.
-template <class T>
-sg::matrix<T> of_two_products(double second = 1) {
-    auto const a = random_matrix<T>(2, 3, 1), b = random_matrix<T>(3, 2, 2), c = random_matrix<T>(4, 5, 3),
-               x = random_matrix<T>(2, 3, 4), y = random_matrix<T>(3, 2, 5), z = random_matrix<T>(4, 5, 6);
-    using R = sg::real_t<T>;
-    return sg::matrix<T>(24, 30, [&](index_t i, index_t j) {
-        return a(i / 12, j / 10) * b(i / 4 % 3, j / 5 % 2) * c(i % 4, j % 5) +
-               static_cast<R>(second) * x(i / 12, j / 10) * y(i / 4 % 3, j / 5 % 2) * z(i % 4, j % 5);
-    });
-}
-template <class T>
-double distance(sg::matrix<T> const& x, sg::matrix<T> const& y) {
-    double off = 0, all = 0;
-    for (index_t i = 0; i < x.rows(); ++i)
-        for (index_t j = 0; j < x.cols(); ++j) {
-            auto const wide = [](T const& e) { return std::complex<double>(e); };
-            off += std::norm(wide(x(i, j)) - wide(y(i, j))), all += std::norm(wide(x(i, j)));
-        }
-    return std::sqrt(off / all);
-}
 template <class T, class Train>
 sg::matrix<T> written_out(Train const& x) {
     sg::matrix<T> const unit(x.cols(), x.cols(), [](index_t i, index_t j) { return T(i == j ? 1 : 0); });
@@ -76,6 +39,9 @@ TEMPLATE_TEST_CASE("a tensor train has the ranks that a matrix takes, and multip
     CHECK(train.report().count == 2);
     double const near = 1e3 * sg::unit_roundoff<R>();
     CHECK(distance(a, written_out<T>(train)) < near);
+    CHECK(distance(a, sg::written(train)) < near);
+    auto const of_scaled = sg::tensor_train(sg::scaled(R(-3), a), {2, 3, 4}, {3, 2, 5}, {.tolerance = 1e-4});
+    CHECK(distance(a, sg::written(sg::scaled(R(-1) / R(3), of_scaled))) < near);
     CHECK(train.report().bound.worst < 1e-4);
 
     index_t const n = 7;

@@ -138,6 +138,25 @@ private:
     tensor_train_options options_;
 };
 
+// The tensor that a train stands for.
+template <class W>
+status multiply_out(wide_train<W>& x, list<W>& made) {
+    train_sides const& sides = x.sides;
+    if (!made.resize(x.core[0].size())) return no_memory_for_train();
+    for (std::size_t i = 0; i < made.size(); ++i) made[i] = x.core[0][i];
+    for (int k = 1; k < sides.cores; ++k) {
+        index_t const r = sides.rank[k], inner = sides.size(k) / r,
+                      outer = static_cast<index_t>(made.size()) / r;
+        list<W> next;
+        if (!next.resize(static_cast<std::size_t>(outer * inner))) return no_memory_for_train();
+        view<W const> const so_far = row_major(made.data(), outer, r),
+                            core = row_major(x.core[k].data(), r, inner);
+        if (status s = try_gemm(host{}, so_far, core, row_major(next.data(), outer, inner)); !s) return s;
+        made.swap(next);
+    }
+    return {};
+}
+
 template <class W>
 status decompose(list<W>& c, wide_train<W>& to, tensor_train_options const& options) {
     train_maker<W> maker(options);

@@ -153,8 +153,9 @@ public:
         using T = typename S::c_type;
         auto const& sides = sides_of(s);
         std::string text = "tensor train of " + std::to_string(sides.cores) + " cores, ranks";
-        for (int k = 1; k < sides.cores; ++k) text += " " + std::to_string(sides.rank[k]);
-        text += ", " + std::to_string(static_cast<std::size_t>(sides.size()) * sizeof(T)) + " bytes: ";
+        for (int k = 1; k < sides.cores; ++k) text.append(" ").append(std::to_string(sides.rank[k]));
+        text.append(", ").append(std::to_string(static_cast<std::size_t>(sides.size()) * sizeof(T)));
+        text += " bytes: ";
         bool is_first = true;
         each_step(s, [&](train_step const& x) {
             text += (is_first ? "" : ", ") + std::to_string(x.count) + " of " + std::to_string(x.m) + " x " +
