@@ -66,7 +66,7 @@ struct tucker_form : tensor_train_form<T> {
         for (int k = 0; k < this->sides.cores; ++k) all *= rank[k];
         return all;
     }
-    index_t factor_elements(int k) const { return this->sides.rows[k] * this->sides.cols[k] * rank[k]; }
+    index_t factor_elements(int k) const { return this->sides.side(k) * rank[k]; }
     index_t elements() const {
         index_t all = core_elements();
         for (int k = 0; k < this->sides.cores; ++k) all += factor_elements(k);
@@ -108,7 +108,7 @@ struct tucker_view : train<T, Space> {
     view<T const, Space> factor(int k) const {
         index_t at = this->sides.size() + facts().core_elements();
         for (int i = 0; i < k; ++i) at += facts().factor_elements(i);
-        return {this->data + at, this->sides.rows[k] * this->sides.cols[k], rank[k], rank[k], 1};
+        return {this->data + at, this->sides.side(k), rank[k], rank[k], 1};
     }
 };
 static_assert(ready_operand<tucker_view<float>>);
@@ -175,7 +175,7 @@ status check_tucker(view<A const> const& from, train_sides const& sides, tucker_
     if (__builtin_mul_overflow(from.rows, from.cols, &size))
         return failure(errc::overflow, "tucker", "the matrix has more than 2^63 elements");
     for (int k = 0; k < train_sides::most; ++k) {
-        index_t const side = k < sides.cores ? sides.rows[k] * sides.cols[k] : 0, r = options.ranks[k];
+        index_t const side = k < sides.cores ? sides.side(k) : 0, r = options.ranks[k];
         if (r >= 0 && r <= side) continue;
         char text[160];
         __builtin_snprintf(text, sizeof(text), "rank %d is %td, and mode %d has %td elements", k + 1, r,

@@ -1,14 +1,12 @@
 // The elements of a matrix as those of a tensor, in double: with the index of a row in parts i1, i2, ... and that of a
 // column in parts j1, j2, ..., mode k of the tensor is the pair (ik, jk). A part of 1 leaves a mode of rows, or of columns,
 // alone.
-//
-// Sides: what has `cores`, and for each of them `rows` and `cols`; all_rows() and all_cols() are their products, or
-// negative where these overflow.
 #pragma once
 
 #include "../../backend/host.hpp"
 #include "../../gemm.hpp"
 #include "../low_rank/small.hpp"
+#include "sides.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -20,10 +18,10 @@ inline status no_memory_for_parts(char const* layer) {
 }
 
 // Sets the parts of a rows x cols matrix, or says what is wrong with them.
-template <class Sides>
-status set_parts(char const* layer, index_t all_rows, index_t all_cols, std::initializer_list<index_t> rows,
-                 std::initializer_list<index_t> cols, Sides& to) {
-    if (rows.size() != cols.size() || rows.size() < 1 || rows.size() > Sides::most)
+inline status set_parts(char const* layer, index_t all_rows, index_t all_cols,
+                        std::initializer_list<index_t> rows, std::initializer_list<index_t> cols,
+                        part_sides& to) {
+    if (rows.size() != cols.size() || rows.size() < 1 || rows.size() > part_sides::most)
         return failure(errc::argument, layer,
                        "give as many parts of the rows as of the columns, from 1 to 16");
     bool is_whole = true;
@@ -43,8 +41,7 @@ status set_parts(char const* layer, index_t all_rows, index_t all_cols, std::ini
 struct part_offsets {
     list<index_t> row, col;
 
-    template <class Sides>
-    bool set(Sides const& x) {
+    bool set(part_sides const& x) {
         if (!row.resize(static_cast<std::size_t>(x.all_rows())) ||
             !col.resize(static_cast<std::size_t>(x.all_cols())))
             return false;
@@ -56,8 +53,7 @@ struct part_offsets {
     }
 
 private:
-    template <class Sides>
-    static void place(list<index_t>& at, Sides const& x, index_t const* sides, bool is_row) {
+    static void place(list<index_t>& at, part_sides const& x, index_t const* sides, bool is_row) {
         for (std::size_t i = 0; i < at.size(); ++i) {
             index_t rest = static_cast<index_t>(i), step = 1, sum = 0;
             for (int k = x.cores - 1; k >= 0; --k) {
@@ -70,8 +66,8 @@ private:
 };
 
 // The tensor of A: the first mode is the slowest.
-template <class T, class W, class Sides>
-status unfold(char const* layer, view<T const> const& a, Sides const& x, list<W>& c) {
+template <class T, class W>
+status unfold(char const* layer, view<T const> const& a, part_sides const& x, list<W>& c) {
     part_offsets at;
     index_t size = 0;
     if (__builtin_mul_overflow(a.rows, a.cols, &size) || !c.resize(static_cast<std::size_t>(size)) ||
@@ -83,8 +79,8 @@ status unfold(char const* layer, view<T const> const& a, Sides const& x, list<W>
     return {};
 }
 // The matrix of a tensor.
-template <class T, class W, class Sides>
-status fold(char const* layer, list<W> const& c, Sides const& x, matrix<T>& a) {
+template <class T, class W>
+status fold(char const* layer, list<W> const& c, part_sides const& x, matrix<T>& a) {
     part_offsets at;
     if (!at.set(x)) return no_memory_for_parts(layer);
     for (index_t i = 0; i < a.rows(); ++i)

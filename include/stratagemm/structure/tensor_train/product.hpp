@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../../core/layer.hpp"
+#include "sides.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -14,13 +15,9 @@ inline constexpr bool is_tensor_train_product<tensor_train_product<P>> = true;
 
 // The sides of a train: core k is rows[k] x cols[k] matrices of rank[k] x rank[k + 1] numbers; the first and the last rank
 // are 1. Index 0 belongs to the slowest part of the index of a row or column.
-struct train_sides {
-    static constexpr int most = 16;
-    int cores = 0;
-    index_t rows[most] = {}, cols[most] = {}, rank[most + 1] = {};
+struct train_sides : part_sides {
+    index_t rank[most + 1] = {};
 
-    index_t all_rows() const { return product_of(rows); }
-    index_t all_cols() const { return product_of(cols); }
     // Elements of core k, and where it begins.
     index_t size(int k) const { return rows[k] * rank[k + 1] * rank[k] * cols[k]; }
     index_t begin(int k) const {
@@ -29,14 +26,6 @@ struct train_sides {
         return at;
     }
     index_t size() const { return begin(cores); }
-
-private:
-    index_t product_of(index_t const* sides) const {
-        index_t all = 1;
-        for (int k = 0; k < cores; ++k)
-            if (__builtin_mul_overflow(all, sides[k], &all)) return -1;
-        return all;
-    }
 };
 
 template <class T>

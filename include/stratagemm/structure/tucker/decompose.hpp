@@ -24,7 +24,6 @@ struct wide_tucker {
     int middle = 0; // the core of the train that has the core
     list<W> core, factor[train_sides::most];
 
-    index_t side(int k) const { return sides.rows[k] * sides.cols[k]; }
     index_t ranks(int from, int to) const {
         index_t all = 1;
         for (int k = from; k < to; ++k) all *= rank[k];
@@ -35,7 +34,7 @@ struct wide_tucker {
 // C: the first mode that is left x (the others, then the ranks so far). The mode becomes a rank, and the last index.
 template <class W>
 status compress_mode(wide_tucker<W>& to, int k, list<W>& c, double budget, index_t most, double& left) {
-    index_t const s = to.side(k), rest = static_cast<index_t>(c.size()) / s;
+    index_t const s = to.sides.side(k), rest = static_cast<index_t>(c.size()) / s;
     index_t& r = to.rank[k];
     view<W> const m = row_major(c.data(), s, rest);
     left = 0;
@@ -59,7 +58,7 @@ status decompose(list<W>& c, wide_tucker<W>& to, tucker_options const& options, 
     int const d = to.sides.cores;
     double budget = tolerance * tolerance * sum_of_squares(c);
     for (int k = 0; k < d; ++k) {
-        index_t const most = options.ranks[k] > 0 ? options.ranks[k] : to.side(k);
+        index_t const most = options.ranks[k] > 0 ? options.ranks[k] : to.sides.side(k);
         double left = 0;
         if (status s = compress_mode(to, k, c, budget / (d - k), most, left); !s) return s;
         budget = budget > left ? budget - left : 0;
@@ -98,7 +97,7 @@ status to_train(wide_tucker<W>& from, wide_train<W>& to) {
     choose_train_ranks(from);
     train_sides const& x = to.sides = from.sides;
     for (int k = 0; k < x.cores; ++k) {
-        index_t const s = from.side(k), r = from.rank[k], before = x.rank[k], after = x.rank[k + 1];
+        index_t const s = from.sides.side(k), r = from.rank[k], before = x.rank[k], after = x.rank[k + 1];
         if (!to.core[k].resize(static_cast<std::size_t>(x.size(k)))) return no_memory_for_parts("tucker");
         view<W> const u = row_major(from.factor[k].data(), s, r), z = to.unfolded(k);
         if (k == from.middle) {
