@@ -151,3 +151,37 @@ TEST_CASE("tensor trains of bad input are refused in one sentence") {
     CHECK(none.report().count == 1);
     CHECK(none.view().core(0)(0, 0) == 0);
 }
+
+TEMPLATE_TEST_CASE("a train is multiplied from the end that takes less work", "", float,
+                   std::complex<double>) {
+    using T = TestType;
+    using R = sg::real_t<T>;
+    auto const a = random_matrix<T>(24, 30, 3);
+    index_t const n = 5;
+    auto const b = random_matrix<T>(30, n, 7), e = random_matrix<T>(24, n, 9);
+    for (auto const& x :
+         {sg::tensor_train(a, {2, 3, 4}, {3, 2, 5}, {}), sg::tensor_train(a, {24, 1, 1}, {1, 6, 5}, {}),
+          sg::tensor_train(a, {1, 2, 12}, {15, 2, 1}, {}), sg::tensor_train(a, {1, 24}, {30, 1}, {})}) {
+        double const near = 1e3 * sg::unit_roundoff<R>();
+        for (auto const order : {sg::layout::row_major, sg::layout::col_major}) {
+            sg::matrix<T> c(24, n, order), expected(24, n), y(30, n, order), expected_y(30, n);
+            sg::gemm(sg::reference{}, T(R(2)), sg::conjugated(a), b, T(R(-1)), e, expected);
+            sg::gemm(sg::host{1}, T(R(2)), sg::conjugated(x), b, T(R(-1)), e, c);
+            CHECK(distance(expected, c) < near);
+            sg::gemm(sg::reference{}, sg::transposed(a), e, expected_y);
+            sg::gemm(sg::host{1}, sg::transposed(x), e, y);
+            CHECK(distance(expected_y, y) < near);
+        }
+        sg::matrix<T> c(24, n), expected(24, n);
+        sg::plan const plan(sg::host{1}, sg::product(x, b, c).shape());
+        auto memory = plan.reserve();
+        plan.run(x, b, c, memory);
+        sg::gemm(sg::reference{}, a, b, expected);
+        CHECK(distance(expected, c) < near);
+    }
+    // 24 x 5 x 6 as a tensor: the columns become ranks before the rows grow.
+    auto const x = sg::tensor_train(of_two_products<T>(), {24, 1, 1}, {1, 6, 5}, {.rank = 2});
+    sg::matrix<T> c(24, n);
+    CHECK(contains(sg::plan(sg::host{1}, sg::product(x, b, c).shape()).describe(),
+                   ": 6 of 2 x 5 x 5, 1 of 2 x 5 x 12, 1 of 24 x 5 x 2"));
+}

@@ -54,30 +54,61 @@ struct train_step {
     int core;
     index_t count, m, n, k;
 };
-// f for each step of a train with `columns` columns beside it.
-template <class F>
-void each_train_step(train_sides const& x, bool is_transposed, index_t columns, F const& f) {
-    index_t above = 1, below = columns;
-    if (!is_transposed) {
-        for (int k = 1; k < x.cores; ++k) below *= x.cols[k];
-        for (int k = 0; k < x.cores; ++k) {
-            f(train_step{k, above, x.rows[k] * x.rank[k + 1], below, x.rank[k] * x.cols[k]});
-            above *= x.rows[k];
-            if (k + 1 < x.cores) below /= x.cols[k + 1];
-        }
-    } else {
-        for (int k = 0; k + 1 < x.cores; ++k) above *= x.rows[k];
-        for (int k = x.cores - 1; k >= 0; --k) {
-            f(train_step{k, above, x.rank[k] * x.cols[k], below, x.rows[k] * x.rank[k + 1]});
-            below *= x.cols[k];
-            if (k > 0) above /= x.rows[k - 1];
+// The cores from the first to the last, or from the last to the first, whichever multiplies less. Cores lie as the train
+// itself needs them from the first one on, and the transposed one from the last; else they are copied to workspace.
+struct train_order {
+    train_sides const& sides;
+    bool is_transposed, from_last;
+
+    train_order(train_sides const& x, bool turned) : sides(x), is_transposed(turned), from_last(turned) {
+        double const natural = work();
+        from_last = !turned;
+        if (!(work() < natural)) from_last = turned;
+    }
+    bool copies_cores() const { return from_last != is_transposed; }
+    // f for each step with `columns` columns beside the train.
+    template <class F>
+    void each(index_t columns, F const& f) const {
+        train_sides const& x = sides;
+        index_t const *const out = is_transposed ? x.cols : x.rows, *const in =
+                                                                        is_transposed ? x.rows : x.cols;
+        for (int i = 0; i < x.cores; ++i) {
+            int const k = from_last ? x.cores - 1 - i : i;
+            index_t above = 1, below = columns;
+            for (int l = 0; l < k; ++l) above *= from_last ? in[l] : out[l];
+            for (int l = k + 1; l < x.cores; ++l) below *= from_last ? out[l] : in[l];
+            f(train_step{k, above, out[k] * x.rank[from_last ? k : k + 1], below,
+                         in[k] * x.rank[from_last ? k + 1 : k]});
         }
     }
-}
+    double work() const {
+        double all = 0;
+        each(1, [&](train_step const& x) {
+            all += static_cast<double>(x.count) * static_cast<double>(x.m) * static_cast<double>(x.n) *
+                   static_cast<double>(x.k);
+        });
+        return all;
+    }
+    // Elements of what lies between two cores, before the first or behind the last.
+    index_t most(index_t columns) const {
+        index_t all = 0;
+        each(columns, [&](train_step const& x) {
+            index_t const here = x.count * (x.k < x.m ? x.m : x.k) * x.n;
+            all = all < here ? here : all;
+        });
+        return all;
+    }
+    // Elements of the largest core, where cores are copied.
+    index_t copied() const {
+        index_t all = 0;
+        for (int k = 0; k < sides.cores && copies_cores(); ++k)
+            all = all < sides.size(k) ? sides.size(k) : all;
+        return all;
+    }
+};
 
-// The train from the left takes the first part of the index of a column first: it multiplies (rows, rank after) x (rank
-// before, columns) of a core with a batch of matrices, and what comes out lies as the next core needs it. The transposed
-// train takes the last part first, and transposed cores.
+// From the first core on, (rows, rank after) x (rank before, columns) of a core multiplies a batch of matrices, and what
+// comes out lies as the next core needs it; from the last core on, (rank before, rows) x (columns, rank after) does.
 template <policy P>
 class tensor_train_product : public product_over<P> {
     using product_over<P>::base_;
@@ -105,13 +136,14 @@ public:
     template <class S>
     footprint workspace(S const& s) const {
         using T = typename S::c_type;
-        index_t most = 0;
         footprint products, buffers;
-        each_step(s, [&](train_step const& x) {
-            most = larger_of(most, x.count * larger_of(x.k, x.m) * x.n);
-            products = larger(products, base_.workspace(shape_of<T>(x, s)));
-        });
-        space::share(buffers) = 2 * arena::rounded(static_cast<std::size_t>(most) * sizeof(T));
+        each_step(
+            s, [&](train_step const& x) { products = larger(products, base_.workspace(shape_of<T>(x, s))); });
+        auto const order = order_of(s);
+        auto const bytes = [](index_t size) {
+            return arena::rounded(static_cast<std::size_t>(size) * sizeof(T));
+        };
+        space::share(buffers) = 2 * bytes(order.most(columns_of(s))) + bytes(order.copied());
         return products + buffers;
     }
     // What is wrong with the result of a core is multiplied by the later ones as the result is: bounds add up, relative to
@@ -140,7 +172,7 @@ public:
     template <class S>
     std::string describe(S const& s) const {
         using T = typename S::c_type;
-        auto const& sides = sides_of(s);
+        train_sides const& sides = order_of(s).sides;
         std::string text = "tensor train of " + std::to_string(sides.cores) + " cores, ranks";
         for (int k = 1; k < sides.cores; ++k) text.append(" ").append(std::to_string(sides.rank[k]));
         text.append(", ").append(std::to_string(static_cast<std::size_t>(sides.size()) * sizeof(T)));
@@ -171,18 +203,22 @@ public:
 
 private:
     template <class S>
-    static train_sides const& sides_of(S const& s) {
+    static train_order order_of(S const& s) {
         if constexpr (is_train_form<typename S::a_form>)
-            return s.a_facts.sides;
+            return {s.a_facts.sides, s.a_facts.is_transposed};
         else
-            return s.b_facts.sides;
+            return {s.b_facts.sides, !s.b_facts.is_transposed};
+    }
+    template <class S>
+    static index_t columns_of(S const& s) {
+        if constexpr (is_train_form<typename S::a_form>)
+            return s.n;
+        else
+            return s.m;
     }
     template <class S, class F>
     static void each_step(S const& s, F const& f) {
-        if constexpr (is_train_form<typename S::a_form>)
-            each_train_step(s.a_facts.sides, s.a_facts.is_transposed, s.n, f);
-        else
-            each_train_step(s.b_facts.sides, !s.b_facts.is_transposed, s.m, f);
+        order_of(s).each(columns_of(s), f);
     }
     template <class T, class S>
     static shape<T> shape_of(train_step const& x, S const& s) {
@@ -209,29 +245,32 @@ private:
         using T = typename Q::c_type;
         using S = typename Q::scalar;
         typename arena::scope const scope(memory);
-        bool const adds = p.beta != S(0), is_transposed = p.a.is_transposed;
-        // The train itself begins, and the transposed one ends with rows that continue one another.
-        bool const ends_in_c = !is_transposed || (continues(p.c) && (!adds || continues(p.e)));
-        index_t const n = p.c.cols, most = most_between(p.a.sides, is_transposed, n);
+        bool const adds = p.beta != S(0);
+        train_order const order(p.a.sides, p.a.is_transposed);
+        // From the first core on, rows of B continue one another; from the last one on, those of C.
+        bool const ends_in_c = !order.from_last || (continues(p.c) && (!adds || continues(p.e)));
+        index_t const n = p.c.cols, most = order.most(n);
         typename space::template handle<T> const buffers[] = {memory.template take<T>(most),
                                                               memory.template take<T>(most)};
+        auto const copied = memory.template take<T>(order.copied());
         view<T const, space> from = p.b;
         int next = 0, left = p.a.sides.cores;
-        if (!is_transposed && !continues(from)) {
+        if (!order.from_last && !continues(from)) {
             view<T, space> const copy{buffers[0], from.rows, n, n, 1};
             if (status s = this->leaf().copy(from, copy); !s) return s;
             from = copy, next = 1;
         }
         S const alpha = scaled_by(p.alpha, static_cast<S>(p.a.scale));
         status done;
-        each_train_step(p.a.sides, is_transposed, n, [&](train_step const& x) {
+        order.each(n, [&](train_step const& x) {
+            view<T const, space> core = p.a.core(x.core);
+            if (done && order.copies_cores()) done = rearrange(p.a.sides, x.core, core, copied);
             if (!done) return;
-            auto const core = p.a.core(x.core);
             bool const is_c = --left == 0 && ends_in_c;
             view<T, space> const to =
                 is_c ? p.c : view<T, space>{buffers[next], x.count * x.m * (x.n / n), n, n, 1};
-            dense_problem<T, T, T, space> q{S(1), is_transposed ? core.transposed() : core, from, S(0), to,
-                                            to};
+            dense_problem<T, T, T, space> q{
+                S(1), order.is_transposed ? core.transposed() : core, from, S(0), to, to};
             q.a.conjugate = p.a.conjugate, q.count = x.count;
             q.b = cut_up(from, x.k, x.n, q.b_step);
             q.c = cut_up(to, x.m, x.n, q.c_step);
@@ -250,13 +289,20 @@ private:
         e.scale = scaled_by(e.scale, p.beta);
         return this->leaf().add(from, e, p.c);
     }
-    // Elements of what lies between two cores, before the first or behind the last.
-    static index_t most_between(train_sides const& x, bool is_transposed, index_t columns) {
-        index_t most = 0;
-        each_train_step(x, is_transposed, columns, [&](train_step const& y) {
-            most = larger_of(most, y.count * larger_of(y.k, y.m) * y.n);
-        });
-        return most;
+    // A core as (rank before, rows) x (columns, rank after), in `to`.
+    template <class T>
+    status rearrange(train_sides const& x, int k, view<T const, space>& core,
+                     typename space::template handle<T> const& to) const {
+        index_t const m = x.rows[k], n = x.cols[k], before = x.rank[k], after = x.rank[k + 1];
+        for (index_t b = 0; b < before; ++b)
+            for (index_t a = 0; a < after; ++a) {
+                view<T const, space> const from{core.data + (a * before + b) * n, m, n, after * before * n,
+                                                1};
+                view<T, space> const there{to + (b * m * n * after + a), m, n, n * after, after};
+                if (status s = this->leaf().copy(from, there); !s) return s;
+            }
+        core = view<T, space>{to, before * m, n * after, n * after, 1};
+        return {};
     }
 };
 

@@ -82,12 +82,7 @@ void choose_train_ranks(wide_tucker<W>& from) {
     double least = 0;
     for (int middle = 0; middle < from.sides.cores; ++middle) {
         set_train_ranks(from, middle);
-        double work = 0;
-        for (bool const is_transposed : {false, true})
-            each_train_step(from.sides, is_transposed, 1, [&](train_step const& x) {
-                work += static_cast<double>(x.count) * static_cast<double>(x.m) * static_cast<double>(x.n) *
-                        static_cast<double>(x.k);
-            });
+        double const work = train_order(from.sides, false).work() + train_order(from.sides, true).work();
         if (middle == 0 || work < least) best = middle, least = work;
     }
     set_train_ranks(from, best);
