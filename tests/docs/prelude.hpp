@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stratagemm/stratagemm.hpp>
+#include <stratagemm/structure/cp.hpp>
 #include <stratagemm/structure/dct.hpp>
 #include <stratagemm/structure/dft.hpp>
 #include <stratagemm/structure/diagonal.hpp>
@@ -17,6 +18,7 @@
 #include <stratagemm/structure/sketch.hpp>
 #include <stratagemm/structure/tensor_train.hpp>
 #include <stratagemm/structure/toeplitz.hpp>
+#include <stratagemm/structure/tucker.hpp>
 #include <stratagemm/structure/two_of_four.hpp>
 
 #include <array>

@@ -136,8 +136,13 @@ struct factors {
 struct small_cores {
     template <class P, class T>
     static constexpr bool takes = [] {
-        using product = sg::problem<sg::train<T, typename P::space>, in<P, T>, out<P, T>>;
-        return sg::takes<sg::performer<P, product>, product>;
+        using space = typename P::space;
+        using by_train = sg::problem<sg::train<T, space>, in<P, T>, out<P, T>>;
+        using by_tucker = sg::problem<sg::tucker_view<T, space>, in<P, T>, out<P, T>>;
+        using by_sum = sg::problem<sg::cp_view<T, space>, in<P, T>, out<P, T>>;
+        return sg::takes<sg::performer<P, by_train>, by_train> &&
+               sg::takes<sg::performer<P, by_tucker>, by_tucker> &&
+               sg::takes<sg::performer<P, by_sum>, by_sum>;
     }();
 };
 struct random_matrix {
@@ -222,7 +227,8 @@ int main() {
     row<kronecker>("operand `kronecker`");
     row<diagonal>("operands `diagonal`, `permutation`");
     row<factors>("operand `factored`, as `low_rank` makes it");
-    row<small_cores>("operand `train`, as `tensor_train` makes it");
+    row<small_cores>(
+        "operands `train`, `tucker_view`, `cp_view`, as `tensor_train`, `tucker` and `cp` make them");
     row<random_matrix>("operands `gaussian`, `sparse_sign`, `count_sketch`: a random A or B");
     row<sampled>("result `sampled`: sparse C");
     row<kept>("operand `keep`: reused by `ozaki`");

@@ -109,7 +109,7 @@ private:
 // ---- factors in the type of the matrix ----------------------------------------------------------------------
 
 template <class T, class W>
-result<owned<cp_view<T>, host>> stored(wide_cp<W>& from) {
+result<owned<cp_view<T>, host>> stored_factors(wide_cp<W>& from) {
     cp_sides const& x = from.sides;
     auto memory = reserve_for(host{}, static_cast<std::size_t>(x.size()) * sizeof(T));
     if (!memory) return memory.take_status();
@@ -220,7 +220,7 @@ auto try_cp(A const& a, std::initializer_list<index_t> rows, std::initializer_li
     alternating_least_squares<W> by(c, wide, options, rounding < half ? options.tolerance - rounding : half);
     if (status s = by.find(); !s) return s;
     wide.scale(factor);
-    auto made = stored<T>(wide);
+    auto made = stored_factors<T>(wide);
     if (!made) return made.take_status();
     tensor_fit fit;
     if (status s = compare_sum<T>(made->view(), c, factor, fit); !s) return s;

@@ -138,7 +138,7 @@ private:
 
 // The elements of a decomposition in the type T, in memory of their own.
 template <class T, class W>
-result<owned<tucker_view<T>, host>> stored(wide_tucker<W>& from, wide_train<W>& as_train) {
+result<owned<tucker_view<T>, host>> stored_factors(wide_tucker<W>& from, wide_train<W>& as_train) {
     tucker_view<T> const sides(nullptr, as_train.sides, from.rank);
     auto memory = reserve_for(host{}, static_cast<std::size_t>(sides.size()) * sizeof(T));
     if (!memory) return memory.take_status();
@@ -232,7 +232,7 @@ auto try_tucker(A const& a, std::initializer_list<index_t> rows, std::initialize
     if (status s = decompose(left, wide, options, sought); !s) return s;
     for (W& x : wide.core) x = W(factor) * x;
     if (status s = to_train(wide, as_train); !s) return s;
-    auto made = stored<T>(wide, as_train);
+    auto made = stored_factors<T>(wide, as_train);
     if (!made) return made.take_status();
     tensor_fit fit;
     if (status s = compare_train<T>(made->view(), c, factor, fit); !s) return s;

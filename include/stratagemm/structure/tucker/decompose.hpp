@@ -11,9 +11,10 @@
 
 STRATAGEMM_BEGIN
 
+using mode_ranks = index_t[train_sides::most]; // 0 behind the last mode
 struct tucker_options {
-    double tolerance = 0;                  // of |A - Tucker| / |A|, in the Frobenius norm
-    index_t ranks[train_sides::most] = {}; // at most, of each mode; 0: as `tolerance` takes
+    double tolerance = 0;  // of |A - Tucker| / |A|, in the Frobenius norm
+    mode_ranks ranks = {}; // at most, of each mode; 0: as `tolerance` takes
 };
 
 // In double: the core, whose first index is the slowest, and for each mode (row, column) x rank, row-major.
