@@ -144,7 +144,10 @@ auto try_tensor_train(A const& a, std::initializer_list<index_t> rows, std::init
     if (status s = set_parts("tensor_train", from.rows, from.cols, rows, cols, to.sides); !s) return s;
     list<wide_of<T>> c;
     if (status s = unfold("tensor_train", from, to.sides, c); !s) return s;
+    double factor = 1;
+    if (status s = scale_to_one("tensor_train", c, factor); !s) return s;
     if (status s = decompose(c, to, options); !s) return s;
+    for (wide_of<T>& x : to.core[to.sides.cores - 1]) x = wide_of<T>(factor) * x;
     return narrowed<T>(to);
 }
 template <operand A>

@@ -146,6 +146,9 @@ TEST_CASE("tensor trains of bad input are refused in one sentence") {
     auto bad = a;
     bad(3, 3) = std::numeric_limits<float>::quiet_NaN();
     CHECK(contains(sg::try_tensor_train(bad, {2, 3}, {2, 2}, {}).error().what(), "Inf or NaN"));
+    sg::matrix<double> const tiny(6, 4,
+                                  [](index_t i, index_t j) { return static_cast<double>(i + j) * 1e-200; });
+    CHECK(std::abs(sg::written(sg::tensor_train(tiny, {2, 3}, {2, 2}, {}))(5, 3) / tiny(5, 3) - 1) < 1e-6);
     sg::matrix<float> const zero(6, 4);
     auto const none = sg::tensor_train(zero, {2, 3}, {2, 2}, {.tolerance = 1e-3});
     CHECK(none.report().count == 1);

@@ -157,13 +157,12 @@ status multiply_out(wide_train<W>& x, list<W>& made) {
     return {};
 }
 
+// C: the tensor, of numbers near 1.
 template <class W>
 status decompose(list<W>& c, wide_train<W>& to, tensor_train_options const& options) {
     train_maker<W> maker(options);
     int const d = to.sides.cores;
     to.all = sum_of_squares(c);
-    if (!__builtin_isfinite(to.all))
-        return failure(errc::argument, "tensor_train", "the matrix has Inf or NaN, or its squares overflow");
     to.sides.rank[0] = to.sides.rank[d] = 1;
     for (int k = 0; k + 1 < d; ++k)
         if (status s = maker.cut(to, k, c, maker.budget(to.all, d)); !s) return s;
