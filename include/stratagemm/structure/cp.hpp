@@ -12,10 +12,10 @@
 // A tensor whose modes are not pairs has parts of 1: one of 20 x 30 x 40 elements is a matrix of 20 x 1200, of the rows
 // {20, 1, 1} and the columns {1, 30, 40}; terms are then products of vectors.
 //
-// Terms are found by alternating least squares, on the host, in double, from several starts. Nothing says that these come
-// as near as some sum of so many terms is: if none is within `tolerance`, or without one, if the error has not come to
-// rest in `iterations`, the call is refused. Once the factors are rounded, what they make is compared with the matrix. The
-// same seed gives the same bits, for any number of threads.
+// Terms are found by alternating least squares, on the host, in double. The search may miss the nearest sum. With a
+// `tolerance` it begins anew until a sum is within it, and the call is refused if none is after so many `iterations`.
+// Without one, the call is refused if the error still falls then. Once the factors are rounded, the matrix that they make
+// is compared with A. The same seed gives the same bits, for any number of threads.
 //
 // The other operand of a product has the element type of the factors; it may be a batch; alpha, beta, E and an epilogue
 // serve as in other products. Bounds of products are relative to what the absolute values of all factors multiply to.

@@ -2,9 +2,9 @@
 // (Kolda, Bader: Tensor decompositions and applications, 2009).
 //
 // With all factors but one held, the best one solves normal equations. Their matrix is the elementwise product of the Gram
-// matrices of the other factors, their right-hand side one dense product of the tensor and the Khatri-Rao product of these.
-// Where Cholesky's method finds no digits in that matrix, the factor is held near its last value instead. The first start
-// is near the leading singular vectors of each mode: sketches of the tensor, made orthonormal. Others are random.
+// matrices of the other factors, and their right-hand side is a dense product of the tensor and the Khatri-Rao product of
+// these. If that matrix is singular to working precision, the factor is held near its last value. The first start is near
+// the leading singular vectors of each mode: sketches of the tensor, made orthonormal. Other starts are random.
 #pragma once
 
 #include "../sketch/host.hpp"
@@ -14,10 +14,10 @@
 STRATAGEMM_BEGIN
 
 struct cp_options {
-    index_t rank = 0;      // Kronecker products in the sum
-    double tolerance = 0;  // of |A - sum| / |A|, in the Frobenius norm; 0: as near as this start comes
-    int iterations = 1000; // at most, in all starts
-    double change = 1e-4; // a start is given up if an iteration lowers the error by less than that part of it
+    index_t rank = 0;       // Kronecker products in the sum
+    double tolerance = 0;   // of |A - sum| / |A|, in the Frobenius norm; 0: as near as the first start comes
+    int iterations = 1000;  // at most, in all starts
+    double change = 1e-4;   // a start ends when an iteration lowers the error by less than this part of it
     std::uint64_t seed = 0; // of the starts
 };
 
