@@ -22,6 +22,7 @@
 #include "../gemm.hpp"
 #include "sketch/product.hpp"
 #include "sketch/signs.hpp"
+#include "sketch/srht.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -64,6 +65,13 @@ sign_sketch<T> count_sketch(index_t rows, index_t cols, std::uint64_t seed) {
     return {rows, cols, seed, 1};
 }
 static_assert(sparse_operand<sign_sketch<float>>);
+
+// sqrt(k / rows) P H D: random signs, the Hadamard transform of the next power of two k of points, and `rows` of its rows.
+template <class T>
+transformed_sketch<by_hadamard, T> srht(index_t rows, index_t cols, std::uint64_t seed) {
+    return {rows, cols, seed};
+}
+static_assert(ready_operand<transformed_sketch<by_hadamard, float>>);
 
 // The list of signs, for many products with the sketch on the left; for products with it on the right.
 template <policy P, class T>

@@ -12,7 +12,23 @@
 
 STRATAGEMM_BEGIN
 
-// A product whose A is a Hadamard matrix and whose B and C are views.
+// Which points of a transform are rows of a matrix where not all are, as in a sketch: points [first, first + count) in this
+// order, with signs; or any others.
+template <class R>
+struct hadamard_share {
+    index_t first = 0, count = 0;
+    R const* signs = nullptr;             // of each point
+    std::int32_t const* rows = nullptr;   // of each point; -1: the point is no row
+    std::int32_t const* points = nullptr; // of each row
+
+    index_t row_of(index_t k) const {
+        if (rows) return rows[k];
+        return k >= first && k < first + count ? k - first : -1;
+    }
+    R sign(index_t k) const { return signs ? signs[k] : R(1); }
+};
+
+// A product whose A is a Hadamard matrix, or a part of one, and whose B and C are views.
 template <class Q>
 class hadamard_job {
 public:
@@ -24,8 +40,16 @@ public:
     template <class T>
     static constexpr bool has_numbers = complex_like<T> || std::is_same_v<T, R>; // of type R, in memory
 
-    explicit hadamard_job(Q const& problem)
-        : p(problem), n(p.a.rows), bits(bits_of(n)), by_sequency(p.a.order == hadamard_order::sequency) {
+    static constexpr bool is_part = requires(typename Q::a_operand const& a) {
+        a.points();
+    };
+
+    explicit hadamard_job(Q const& problem) : p(problem) {
+        if constexpr (is_part)
+            n = p.a.points(), by_sequency = false;
+        else
+            n = p.a.rows, by_sequency = p.a.order == hadamard_order::sequency;
+        bits = bits_of(n);
         p.alpha = scaled_by(p.alpha, S(p.a.scale));
         conjugate = width == 2 && p.b.conjugate;
         is_plain = std::is_same_v<typename Q::epilogue_type, identity> && p.beta == S(0) && has_numbers<C>;
@@ -50,6 +74,7 @@ public:
     bool by_sequency, conjugate;
     bool is_plain; // the result of a kernel is C, without E and epilogue
     R factor;
+    hadamard_share<R> in, out; // of a part
 };
 
 // Sums in twice the precision of double. `column` has room for 2n.
@@ -237,7 +262,7 @@ private:
         return at.lanes * width == row && at.k_lane * v.row_stride + at.j_lane * v.col_stride == 1;
     }
     bool stores_itself(hadamard_places const& at, index_t row) const {
-        return job.is_plain && is_row(job.p.c, at, row) && !(along && job.by_sequency);
+        return !job_type::is_part && job.is_plain && is_row(job.p.c, at, row) && !(along && job.by_sequency);
     }
     template <class T, class V>
     auto rows_of(T* first, V const& v, hadamard_places const& at) const {
@@ -246,7 +271,7 @@ private:
     }
     // Where a kernel reads these elements: in B, or in `room`, where they are put.
     hadamard_rows<R const> loaded(hadamard_places const& at, index_t row, hadamard_rows<R> room) const {
-        if constexpr (job_type::template has_numbers<X>)
+        if constexpr (!job_type::is_part && job_type::template has_numbers<X>)
             if (is_row(job.p.b, at, row)) return rows_of(job.input(at.batch, at.k, at.j), job.p.b, at);
         if (at.lanes * width < row)
             for (index_t r = 0; r < at.rows; ++r)
@@ -254,7 +279,41 @@ private:
         gather(at, room);
         return {room.data, room.row, room.gap};
     }
+    static void put(R* y, X const& x, R sign) {
+        if constexpr (width == 2)
+            y[0] = sign * x.real(), y[1] = sign * x.imag();
+        else
+            y[0] = sign * x;
+    }
+    // Lanes whose points are no rows become zeros.
+    void gather_part(hadamard_places const& at, hadamard_rows<R> const& to) const {
+        hadamard_share<R> const& in = job.in;
+        auto const& v = job.p.b;
+        for (index_t r = 0; r < at.rows; ++r) {
+            index_t const k = at.k + r * at.k_row, row = in.row_of(k);
+            R* const y = to.data + to.at(r);
+            if (at.k_lane == 0 && row >= 0) { // lanes are columns
+                X const* const x = job.input(at.batch, row, at.j);
+                R const sign = in.sign(k);
+                for (index_t l = 0; l < at.lanes; ++l) put(y + l * width, x[l * v.col_stride], sign);
+                continue;
+            }
+            for (index_t l = 0; l < at.lanes * width; ++l) y[l] = R(0);
+            if (at.k_lane == 0) continue;
+            if (in.rows) {
+                for (index_t l = 0; l < at.lanes; ++l)
+                    if (index_t const i = in.rows[k + l]; i >= 0)
+                        put(y + l * width, *job.input(at.batch, i, at.j), R(1));
+            } else {
+                index_t const begin = larger_of(0, in.first - k),
+                              end = smaller(at.lanes, in.first + in.count - k);
+                for (index_t l = begin; l < end; ++l)
+                    put(y + l * width, *job.input(at.batch, k + l - in.first, at.j), in.signs[k + l]);
+            }
+        }
+    }
     void gather(hadamard_places const& at, hadamard_rows<R> const& to) const {
+        if constexpr (job_type::is_part) return gather_part(at, to);
         auto const& v = job.p.b;
         index_t const step = at.k_lane * v.row_stride + at.j_lane * v.col_stride;
         for (index_t r = 0; r < at.rows; ++r) {
@@ -267,8 +326,45 @@ private:
                     y[l] = static_cast<R>(*x);
         }
     }
+    // Element (i, j) of C from the numbers of a point.
+    void finish_one(Q const& one, index_t i, index_t j, R const* x, R sign) const {
+        S const sum = [&] {
+            if constexpr (width == 2)
+                return S(sign * x[0], sign * x[1]);
+            else
+                return sign * x[0];
+        }();
+        if (job.is_plain)
+            one.c(i, j) = sum;
+        else
+            finish_element(one, i, j, sum);
+    }
+    void finish_part(hadamard_places const& at, hadamard_rows<R> const& from) const {
+        hadamard_share<R> const& out = job.out;
+        Q const one = job.p.at(at.batch);
+        if (out.points && !is_long()) { // the rows of C, which are fewer than the points
+            for (index_t i = 0; i < out.count; ++i) {
+                index_t const k = out.points[i];
+                if (at.k_lane == 1) {
+                    finish_one(one, i, at.j, from.data + (from.at(k / at.lanes) + k % at.lanes * width), R(1));
+                } else {
+                    R const* const x = from.data + from.at(k);
+                    for (index_t l = 0; l < at.lanes; ++l) finish_one(one, i, at.j + l, x + l * width, R(1));
+                }
+            }
+            return;
+        }
+        for (index_t r = 0; r < at.rows; ++r) {
+            R const* const x = from.data + from.at(r);
+            for (index_t l = 0; l < at.lanes; ++l) {
+                index_t const k = at.k + r * at.k_row + l * at.k_lane, i = out.row_of(k);
+                if (i >= 0) finish_one(one, i, at.j + l * at.j_lane, x + l * width, out.sign(k));
+            }
+        }
+    }
     // C = epilogue(alpha x + beta E), of elements x of a block.
     void finish(hadamard_places const& at, hadamard_rows<R> const& from) const {
+        if constexpr (job_type::is_part) return finish_part(at, from);
         Q const one = job.p.at(at.batch);
         index_t lane_row[line]; // a row of C is row_of(k) of the first lane, ^ this
         if (at.k_lane == 1)
@@ -304,11 +400,10 @@ private:
 
 // All transforms of a product, by at most `team` threads.
 template <class Leaf, class Q, class Arena>
-status hadamard_fast(Leaf const& by, Q const& p,
+status hadamard_fast(Leaf const& by, hadamard_job<Q> const& job,
                      hadamard_division<typename hadamard_job<Q>::R> const& division, int team,
                      Arena& memory) {
     using R = typename hadamard_job<Q>::R;
-    hadamard_job<Q> const job(p);
     hadamard_blocks<Q> const blocks(job, division);
     typename Arena::scope const scope(memory);
     R* const t = memory.template take<R>(division.shared);

@@ -183,7 +183,7 @@ private:
             using R = typename hadamard_job<Q>::R;
             int team = team_for(shape); // as workspace() had it, or fewer
             while (team > 1 && !memory.fits({bytes<R>(d.shared) + bytes<R>(d.own * team)})) --team;
-            return hadamard_fast(this->leaf(), p, d, team, memory);
+            return hadamard_fast(this->leaf(), hadamard_job<Q>(p), d, team, memory);
         }
     }
 

@@ -1,0 +1,139 @@
+// Sketches by transforms as operands: sqrt(n / rows) P H D, where D has random signs, H is an orthogonal transform of n
+// points, and P samples rows of it without replacement. Behind the columns of the sketch, up to n, come zeros.
+#pragma once
+
+#include "../dct.hpp"
+#include "../hadamard.hpp"
+#include "sample.hpp"
+
+STRATAGEMM_BEGIN
+
+// The Walsh-Hadamard transform of the next power of two of points.
+struct by_hadamard {
+    static constexpr char const* name = "srht";
+    static constexpr int number = 0;
+    static constexpr index_t most = index_t{1} << 30;
+    static index_t points(index_t cols) { return index_t{1} << bits_of(cols); }
+    // Element (p, k), times the root of the points over `factor`.
+    static double entry(index_t p, index_t k, index_t) {
+        return __builtin_parityll(static_cast<unsigned long long>(p & k)) ? -1 : 1;
+    }
+    static constexpr double factor = 1;
+};
+// The cosine transform II of as many points as columns.
+struct by_dct {
+    static constexpr char const* name = "srct";
+    static constexpr int number = 1;
+    static constexpr index_t most = (index_t{1} << 30) - 1;
+    static index_t points(index_t cols) { return cols; }
+    static double entry(index_t p, index_t k, index_t n) {
+        double const cosine = root_of_unity((2 * k + 1) * p % (4 * n), 4 * n).re;
+        return p == 0 ? cosine * 0.70710678118654752440 : cosine;
+    }
+    static constexpr double factor = 1.41421356237309504880;
+};
+
+template <class Kind, policy P>
+class transformed_sketch_product;
+template <policy P>
+class sketch_product;
+
+// The policy that multiplies such a sketch: the oracle takes the elements one by one.
+template <class Kind, class P>
+struct product_of_transformed {
+    using type = transformed_sketch_product<Kind, P>;
+};
+template <class Kind, class P>
+requires requires {
+    requires P::is_oracle;
+}
+struct product_of_transformed<Kind, P> {
+    using type = sketch_product<P>;
+};
+
+template <class Kind, class T>
+struct transformed_sketch_form {
+    using value_type = T;
+    using kind = Kind;
+    static constexpr bool has_facts = true, is_transformed_sketch = true;
+    template <class P>
+    requires P::is_backend using over = typename product_of_transformed<Kind, P>::type;
+
+    index_t all_cols = 1;
+    bool turned = false;
+
+    transformed_sketch_form transposed() const { return {all_cols, !turned}; }
+};
+
+// rows x cols of it, or a part of these. T: the type of the elements, which are real.
+template <class Kind, class T>
+struct transformed_sketch : sketch_part<transformed_sketch<Kind, T>, T> {
+    using form = transformed_sketch_form<Kind, T>;
+    using real_type = real_t<T>;
+
+    transformed_sketch() = default;
+    transformed_sketch(index_t of_rows, index_t of_cols, std::uint64_t of_seed)
+        : sketch_part<transformed_sketch, T>(
+              of_rows, of_cols, of_seed,
+              Kind::factor / __builtin_sqrt(static_cast<double>(of_rows < 1 ? 1 : of_rows))) {}
+
+    form facts() const { return {this->all_cols, this->turned}; }
+    index_t points() const { return Kind::points(this->all_cols); }
+    point_sample sample() const { return {this->seed, Kind::number, points()}; }
+    T drawn(index_t row, index_t col) const {
+        point_sample const drawn = sample();
+        double const x = Kind::entry(drawn.point(row), col, points());
+        return T(static_cast<real_type>(drawn.is_negative(col) ? -x : x));
+    }
+    // The rows and the columns of the sketch that this part has.
+    index_t first_row() const { return this->turned ? this->col0 : this->row0; }
+    index_t first_col() const { return this->turned ? this->row0 : this->col0; }
+    index_t count_of_rows() const { return this->turned ? this->cols : this->rows; }
+    index_t count_of_cols() const { return this->turned ? this->rows : this->cols; }
+
+    status usable() const {
+        if (status s = this->sides_usable(Kind::name); !s) return s;
+        char text[160];
+        if (this->all_cols > Kind::most)
+            __builtin_snprintf(text, sizeof(text), "the transform has at most %td points, and this sketch %td columns",
+                               Kind::most, this->all_cols);
+        else if (this->all_rows > points())
+            __builtin_snprintf(text, sizeof(text),
+                               "rows are drawn without replacement from the %td of a transform, and this sketch has %td",
+                               points(), this->all_rows);
+        else
+            return {};
+        return failure(errc::argument, Kind::name, text);
+    }
+};
+template <class X>
+inline constexpr bool is_transformed_sketch = false;
+template <class Kind, class T>
+inline constexpr bool is_transformed_sketch<transformed_sketch<Kind, T>> = true;
+
+// What the products of such sketches share. A product with the sketch on the right runs as the transposed product.
+// `forward`: the sketch maps columns of the other operand to fewer numbers, and its transposed maps these back.
+template <class S>
+struct transformed_sketch_shape {
+    static constexpr bool is_left = requires {
+        requires S::a_form::is_transformed_sketch;
+    };
+    index_t points, rows, cols, columns; // of the transform, of the sketch's part, and that are transformed
+    bool forward;
+
+    explicit transformed_sketch_shape(S const& s) {
+        auto const facts = [&] {
+            if constexpr (is_left)
+                return s.a_facts;
+            else
+                return s.b_facts.transposed();
+        }();
+        using kind = typename decltype(facts)::kind;
+        index_t const out = is_left ? s.m : s.n;
+        forward = !facts.turned, columns = is_left ? s.n : s.m;
+        rows = forward ? out : s.k, cols = forward ? s.k : out;
+        points = kind::points(facts.all_cols < 1 ? 1 : facts.all_cols);
+    }
+};
+
+STRATAGEMM_END
