@@ -22,6 +22,7 @@
 #include "../gemm.hpp"
 #include "sketch/product.hpp"
 #include "sketch/signs.hpp"
+#include "sketch/srct.hpp"
 #include "sketch/srht.hpp"
 
 STRATAGEMM_BEGIN
@@ -72,6 +73,12 @@ transformed_sketch<by_hadamard, T> srht(index_t rows, index_t cols, std::uint64_
     return {rows, cols, seed};
 }
 static_assert(ready_operand<transformed_sketch<by_hadamard, float>>);
+
+// The same with the cosine transform II of `cols` points.
+template <class T>
+transformed_sketch<by_dct, T> srct(index_t rows, index_t cols, std::uint64_t seed) {
+    return {rows, cols, seed};
+}
 
 // The list of signs, for many products with the sketch on the left; for products with it on the right.
 template <policy P, class T>

@@ -69,13 +69,14 @@ double error_of_products(Policy const& policy, Sketch const& s, index_t n) {
 
 } // namespace
 
-TEMPLATE_TEST_CASE("srht: products are those of the elements", "", float, double, std::complex<float>,
-                   std::complex<double>) {
-    using T = TestType;
+namespace {
+
+template <class T, class Make>
+void products_of(Make const& make) {
     for (index_t const n : {1, 3, 40})
-        for (index_t const cols : {1, 2, 7, 16, 100, 1000}) {
+        for (index_t const cols : {1, 2, 7, 16, 100, 1001}) {
             index_t const rows = std::min<index_t>(cols, 13);
-            auto const s = sg::srht<T>(rows, cols, 5);
+            auto const s = make(rows, cols);
             INFO(cols << ' ' << n);
             CHECK(error_of_products<T>(sg::host{1}, s, n) <= 1);
             CHECK(error_of_products<T>(sg::host{2}, sg::transposed(s), n) <= 1);
@@ -85,4 +86,13 @@ TEMPLATE_TEST_CASE("srht: products are those of the elements", "", float, double
             CHECK(error_of_products<T>(sg::host{1}, part, n) <= 1);
             CHECK(error_of_products<T>(sg::host{1}, sg::transposed(part), n) <= 1);
         }
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("srht and srct: products are those of the elements", "", float, double, std::complex<float>,
+                   std::complex<double>) {
+    using T = TestType;
+    products_of<T>([](index_t m, index_t n) { return sg::srht<T>(m, n, 5); });
+    products_of<T>([](index_t m, index_t n) { return sg::srct<T>(m, n, 5); });
 }
