@@ -7,7 +7,8 @@
 
 STRATAGEMM_BEGIN
 
-// A work-item draws a block, of four numbers or two complex ones of a column; or the signs of a column, four at a time.
+// A work-item draws a block, of four numbers or two complex ones of a column; or the signs of a column, four at a time; or a
+// word of signs of points and a place of a sample.
 inline constexpr char sketch_text[] = R"(
 #define HIGH(a, b) ((uint)((ulong)(a) * (b) >> 32))
 
@@ -97,6 +98,66 @@ KERNEL(ITEMS) write_normals(BUFFER(IN, to), int key, int second_key, index row, 
 #endif
 }
 
+FUNCTION uint mixed(uint x, uint key, uint second_key, uint mask) {
+    uint h = (x ^ key) * SAMPLE_FACTOR;
+    h ^= h >> 15;
+    h *= second_key | 1;
+    return (h ^ h >> 16) & mask;
+}
+/* The place of x in the permutation, or its place in the inverse. */
+FUNCTION uint permuted(uint x, uint const *keys, int half_bits, uint points, bool is_inverse) {
+    uint const mask = (1u << half_bits) - 1;
+    do {
+        uint low = x & mask, high = x >> half_bits;
+#pragma unroll
+        for (int i = 0; i < SAMPLE_ROUNDS; ++i) {
+            int const r = 2 * (is_inverse ? SAMPLE_ROUNDS - 1 - i : i);
+            uint const next = is_inverse ? low ^ mixed(high, keys[r], keys[r + 1], mask)
+                                         : high ^ mixed(low, keys[r], keys[r + 1], mask);
+            if (is_inverse) {
+                low = high;
+                high = next;
+            } else {
+                high = low;
+                low = next;
+            }
+        }
+        x = high << half_bits | low;
+    } while (x >= points);
+    return x;
+}
+KERNEL(ITEMS) write_sample(BUFFER(int, signs), BUFFER(int, places), int key, int second_key, int kind, int half_bits,
+                           index words, index points, index first, index count, int by_point) {
+    OPEN(int, signs);
+    OPEN(int, places);
+    uint drawn[4], keys[2 * SAMPLE_ROUNDS];
+#pragma unroll
+    for (int b = 0; b < 2 * SAMPLE_ROUNDS; b += 4) {
+        keys[b] = (uint)(b / 4);
+        keys[b + 1] = (uint)kind;
+        keys[b + 2] = 3;
+        keys[b + 3] = 0;
+        draw(keys + b, (uint)key, (uint)second_key);
+    }
+    for (EACH(i, words)) {
+        drawn[0] = (uint)(i / 4);
+        drawn[1] = (uint)kind;
+        drawn[2] = 4;
+        drawn[3] = 0;
+        draw(drawn, (uint)key, (uint)second_key);
+        int const at = (int)(i & 3);
+        signs[i] = (int)(at == 0 ? drawn[0] : at == 1 ? drawn[1] : at == 2 ? drawn[2] : drawn[3]);
+    }
+    if (by_point) {
+        for (EACH(k, points)) {
+            index const row = (index)permuted((uint)k, keys, half_bits, (uint)points, true) - first;
+            places[k] = row >= 0 && row < count ? (int)row : -1;
+        }
+    } else {
+        for (EACH(i, count)) places[i] = (int)permuted((uint)(first + i), keys, half_bits, (uint)points, false);
+    }
+}
+
 #ifdef INDEX
 #define SIGNS \
     int key, int second_key, index all_rows, index signs, index row, index rows, index col, index cols, int is_whole
@@ -171,6 +232,8 @@ std::string sketch_types() {
            define("SECOND", philox::second) + define("FIRST_KEY", philox::first_key) +
            define("SECOND_KEY", philox::second_key) + define("ROOT_OF_TWO", normal_tables::root_of_two) +
            define("LEAST_ROOT", normal_tables::least_root) +
+           define("SAMPLE_FACTOR", sample_numbers::factor) + "#define SAMPLE_ROUNDS " +
+           std::to_string(sample_numbers::rounds) + '\n' +
            nested_products("LOGARITHM", normal_tables::logarithm, '+') +
            nested_products("SINE", normal_tables::sine, '-') +
            nested_products("INVERSE_ROOT", normal_tables::inverse_root, '-');

@@ -41,6 +41,12 @@ struct normal_tables {
         3037000500; // the least number from sqrt(1/2) on, in units of 2^-32
 };
 
+// Two words of a key for each round of a permutation (sample.hpp).
+struct sample_numbers {
+    static constexpr int rounds = 6, words = 2 * rounds;
+    static constexpr std::uint32_t factor = 0x9e3779b1;
+};
+
 // Words of 32 bits one at a time; numbers.inl.hpp has the same operations for vectors.
 struct single_word {
     using type = std::uint32_t;

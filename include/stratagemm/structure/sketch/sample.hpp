@@ -3,7 +3,7 @@
 // The points are the first ones of a permutation, so that none is there twice. The permutation is a Feistel network of
 // `rounds` rounds, whose keys are words of the generator, on pairs of numbers of `half` bits each; it is repeated until
 // the result is below the number of points (Black, Rogaway: Ciphers with arbitrary finite domains, CT-RSA 2002). The
-// inverse has the same rounds backwards. sample_text has the same steps in the dialect.
+// inverse has the same rounds backwards. sketch_text (device.hpp) has the same steps in the dialect.
 #pragma once
 
 #include "../hadamard/order.hpp"
@@ -11,12 +11,6 @@
 #include "operand.hpp"
 
 STRATAGEMM_BEGIN
-
-// The numbers that host and devices share.
-struct sample_numbers {
-    static constexpr int rounds = 6, words = 2 * rounds; // two words of a key for each round
-    static constexpr std::uint32_t factor = 0x9e3779b1;
-};
 
 // The sign of point k is bit k >> shift of word k & ((1 << shift) - 1). So a work-item that has points which differ in the
 // highest five bits reads one word.
@@ -144,6 +138,18 @@ sample_tables<R> write_sample(Leaf const& by, point_sample const& sample, index_
     });
     for (index_t i = 0; i < count; ++i) of_points[of_rows[i]] = static_cast<std::int32_t>(i);
     return {signs, of_rows, of_points};
+}
+
+// On a device: the words of signs, and the point of each of the rows [first, first + count) or, if by_point, the row of
+// each point, less `first`, or -1.
+template <class T, class Leaf, class Handle>
+status write_sample_on_device(Leaf const& leaf, std::uint64_t seed, int kind, index_t points, index_t first,
+                              index_t count, bool by_point, Handle const& signs, Handle const& places) {
+    seed_words const key(seed);
+    index_t const words = sign_places(bits_of(points)).words(), all = by_point ? points : count;
+    return leaf.launch(sketch_kernel<T>("write_sample"), groups_for_each(larger_of(words, all), 256), signs, places,
+                       key.first, key.second, kind, point_sample::half_of(points), words, points, first, count,
+                       int{by_point});
 }
 
 STRATAGEMM_END

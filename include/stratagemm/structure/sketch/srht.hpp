@@ -10,11 +10,18 @@ STRATAGEMM_BEGIN
 template <policy P>
 class transformed_sketch_product<by_hadamard, P> : public product_over<P> {
     using Leaf = leaf_of<P>;
+    template <class Epilogue, class Sum>
+    static constexpr bool runs = [] {
+        if constexpr (!host_leaf<Leaf> && device_leaf<Leaf, typename P::space>)
+            return has_source<Epilogue, typename Leaf::template epilogue<Sum>>;
+        else
+            return epilogue_for<Epilogue, Sum>;
+    }();
 
 public:
     using typename product_over<P>::space;
     using typename product_over<P>::arena;
-    static constexpr bool on_host = host_leaf<Leaf>;
+    static constexpr bool on_host = host_leaf<Leaf>, on_device = !on_host && device_leaf<Leaf, space>;
 
     using product_over<P>::product_over;
 
@@ -26,13 +33,13 @@ public:
                        right = is_view<A>::value && is_transformed_sketch<B>;
         if constexpr (!(left || right) || !is_view<typename Q::c_operand>::value) {
             return verdict::structure;
-        } else if constexpr (!on_host) {
+        } else if constexpr (!on_host && !on_device) {
             return verdict::leaf;
         } else {
             using T = typename std::conditional_t<left, A, B>::value_type;
             using X = std::conditional_t<left, typename Q::b_type, typename Q::a_type>;
             return types_if(std::is_same_v<X, T> && std::is_same_v<typename Q::c_type, T>) &
-                   epilogue_if(epilogue_for<typename Q::epilogue_type, T>);
+                   epilogue_if(runs<typename Q::epilogue_type, T>);
         }
     }();
 
@@ -40,11 +47,19 @@ public:
     footprint workspace(S const& s) const {
         using R = real_t<typename S::wide_type>;
         sides<S> const x(s);
-        auto const d = division_of(s);
         footprint need;
+        if constexpr (on_device) {
+            using T = typename S::wide_type;
+            index_t const some = x.columns == 1 ? s.count : x.columns; // vectors of a batch may be done together
+            space::share(need) = bytes<T>(hadamard_workspace<T>(x.points, some)) + bytes<int>(words_of(x)) +
+                                 bytes<int>(places_of<T>(x));
+            return need;
+        } else {
+        auto const d = division_of(s);
         space::share(need) = bytes_of_sample<R, arena>(x.points, x.rows) + bytes<R>(d.shared) +
                              bytes<R>(d.own * team_for(s));
         return need;
+        }
     }
     // That of a Hadamard transform, whose sums have zeros among their terms.
     template <class S>
@@ -63,24 +78,42 @@ public:
         using R = real_t<typename S::wide_type>;
         sides<S> const x(s);
         auto const f = [](index_t n) { return static_cast<double>(n); };
+        if constexpr (on_device) {
+            double const passes = is_whole<typename S::wide_type>(x) ? 0 : 2,
+                         moved = f(x.columns * s.count) * (passes * f(x.points) + f(x.cols) + f(x.rows));
+            return moved * sizeof(typename S::wide_type) / this->leaf().limits().bandwidth + 8e-6;
+        } else {
         double const each = f(x.columns * s.count) * width_of<S>, threads = s.alone ? 1 : team_for(s),
                      bytes_moved = (f(x.cols) + 2 * f(x.rows)) * sizeof(R) * each, moving = bytes_moved / 25e9,
                      adding = (work_of(s) + f(x.points) * 0.5) / (1e9 * threads);
         return (moving < adding ? adding : moving) + 0.1e-6;
+        }
     }
     template <class S>
     std::string describe(S const& s) const {
         sides<S> const x(s);
-        int const team = team_for(s);
-        return std::to_string(x.rows) + " rows of a hadamard of " + std::to_string(x.points) +
-               " points with random signs, by vectors of " +
-               std::to_string(hadamard_kernels_here<real_t<typename S::wide_type>>().lanes) + ", on " +
-               std::to_string(team) + (team == 1 ? " thread" : " threads");
+        std::string const text = std::to_string(x.rows) + " rows of a hadamard of " + std::to_string(x.points) +
+                                 " points with random signs";
+        if constexpr (on_device) {
+            return text + (is_whole<typename S::wide_type>(x) ? ", in shared memory"
+                                                              : ", in several passes over workspace");
+        } else {
+            int const team = team_for(s);
+            return text + ", by vectors of " +
+                   std::to_string(hadamard_kernels_here<real_t<typename S::wide_type>>().lanes) + ", on " +
+                   std::to_string(team) + (team == 1 ? " thread" : " threads");
+        }
     }
 
     template <class Q>
     status operator()(Q const& p, arena& memory) const {
-        if constexpr (is_transformed_sketch<typename Q::a_operand>) {
+        if constexpr (on_device) {
+            if (status s = check_sides(p, Leaf::layer); !s) return s;
+            if constexpr (is_transformed_sketch<typename Q::a_operand>)
+                return launch(p, false, memory);
+            else
+                return launch(p.transposed(), true, memory);
+        } else if constexpr (is_transformed_sketch<typename Q::a_operand>) {
             return transform(p, memory);
         } else { // C^T = B^T A^T
             auto q = p.with_epilogue(turned_epilogue<typename Q::epilogue_type>{p.epilogue}).transposed();
@@ -98,6 +131,44 @@ private:
     template <class S>
     static constexpr index_t width_of = complex_like<typename S::wide_type> ? 2 : 1;
 
+    // On a device: whether a transform is done at once; the words of signs, and the table of points or of rows.
+    template <class T, class X>
+    static bool is_whole(X const& x) {
+        return bits_of(x.points) <= hadamard_passes::most_bits(sizeof(T));
+    }
+    template <class T, class X>
+    static bool by_point(X const& x) {
+        return !x.forward || !is_whole<T>(x);
+    }
+    template <class X>
+    static index_t words_of(X const& x) {
+        return sign_places(bits_of(x.points)).words();
+    }
+    template <class T, class X>
+    static index_t places_of(X const& x) {
+        return by_point<T>(x) ? x.points : x.rows;
+    }
+    static status other_plan() {
+        return failure(errc::argument,
+                       "srht: the plan is one of another sketch; give its shape the facts() of the operand");
+    }
+    template <class Q>
+    status launch(Q const& p, bool turned, arena& memory) const {
+        using T = typename Q::c_type;
+        auto const shape = p.shape();
+        sides<decltype(shape)> const x(shape);
+        if (!memory.fits(workspace(shape))) return other_plan();
+        typename arena::scope const scope(memory);
+        auto const signs = memory.template take<int>(words_of(x)), places = memory.template take<int>(places_of<T>(x));
+        if (status s = write_sample_on_device<T>(this->leaf(), p.a.seed, by_hadamard::number, x.points,
+                                                 p.a.first_row(), x.rows, by_point<T>(x), signs, places);
+            !s)
+            return s;
+        using share = hadamard_share_on<space>;
+        return hadamard_launches<Leaf, Q, arena, share>(
+            this->leaf(), p, turned,
+            share{x.forward ? 1 : 2, x.forward ? 2 : 1, p.a.first_col(), x.cols, x.rows, signs, places})(memory);
+    }
     template <class R>
     static std::size_t bytes(index_t numbers) {
         return arena::rounded(static_cast<std::size_t>(numbers) * sizeof(R));
@@ -136,9 +207,7 @@ private:
         };
         int team = team_for(shape); // as workspace() had it, or fewer
         while (team > 1 && !fits(team)) --team;
-        if (!fits(team))
-            return failure(errc::argument,
-                           "srht: the plan is one of another sketch; give its shape the facts() of the operand");
+        if (!fits(team)) return other_plan();
         typename arena::scope const scope(memory);
         auto const tables = write_sample<R>(this->leaf(), p.a.sample(), x.points, p.a.first_row(), x.rows, memory);
         hadamard_job<Q> job(p);
