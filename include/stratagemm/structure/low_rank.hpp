@@ -36,7 +36,12 @@ auto try_low_rank(P const& policy, A const& a, low_rank_options const& options)
     -> result<low_rank_matrix<value_of<A const>, P>> {
     using T = value_of<A const>;
     using W = typename in_double<T>::type;
-    view<T const, typename P::space> const from = as_view(a);
+    auto const from = reading(as_view(a));
+    using From = std::remove_const_t<decltype(from)>;
+    static_assert(!is_batch<From>::value, "stratagemm: low_rank() takes one matrix, and no batch");
+    static_assert(is_view<From>::value || can_be_widened<From, W>,
+                  "stratagemm: low_rank() certifies its factors in double, and can widen views, sparse, factored and "
+                  "Toeplitz matrices: make another operand of doubles");
     auto const refuse = [](char const* why) { return failure(errc::argument, "low_rank", why); };
     if (from.rows < 1 || from.cols < 1) return failure(errc::shape, "low_rank", "the matrix has no elements");
     if (!(options.tolerance >= 0 && options.tolerance < 1))
@@ -46,7 +51,7 @@ auto try_low_rank(P const& policy, A const& a, low_rank_options const& options)
     if (options.rank == 0 && options.tolerance == 0) return refuse("give a `tolerance`, a `rank`, or both");
     if (!(options.confidence > 0 && options.confidence < 1))
         return refuse("`confidence` is more than 0 and less than 1");
-    range_finder<P, T, W> finder(policy, from, options);
+    range_finder<P, From, W> finder(policy, from, options);
     if (status s = finder.find(); !s) return s;
     report made;
     made.ran = "low_rank", made.reason = "products with random vectors certify the factors";

@@ -8,6 +8,7 @@
 #include <complex>
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace sg = stratagemm;
 using sg::index_t;
@@ -203,6 +204,81 @@ TEST_CASE("a low_rank matrix is an operand, and depends on the seed alone") {
     CHECK(std::sqrt(off / all) < 1e-4);
     sg::gemm(sg::strassen{sg::host{1}}, f, b, d);
     sg::gemm(sg::host{1}, f, sg::transposed(f), sg::matrix<float>(90, 90));
+}
+
+TEMPLATE_TEST_CASE("low_rank draws from any sketch", "", float, std::complex<double>) {
+    using T = TestType;
+    auto const a = of_rank<T>(150, 170, 9, 1e-5);
+    for (auto const sketch : {sg::low_rank_sketch::gaussian, sg::low_rank_sketch::signs, sg::low_rank_sketch::srht,
+                              sg::low_rank_sketch::srct}) {
+        INFO(static_cast<int>(sketch));
+        auto const f = sg::low_rank(sg::host{1}, a, {.tolerance = 1e-3, .seed = 7, .sketch = sketch}),
+                   g = sg::low_rank(sg::host{2}, a, {.tolerance = 1e-3, .seed = 7, .sketch = sketch});
+        CHECK(distance(a, f) <= f.report().bound.worst);
+        CHECK(f.report().bound.worst <= 1e-3);
+        CHECK(f.rank() == 9);
+        CHECK(f.report().bound.worst == g.report().bound.worst);
+        auto const best = sg::low_rank(sg::host{1}, a, {.rank = 4, .seed = 7, .sketch = sketch});
+        CHECK(distance(a, best) <= best.report().bound.worst);
+        auto x = a;
+        x(5, 6) = T(std::numeric_limits<sg::real_t<T>>::quiet_NaN());
+        CHECK(contains(sg::try_low_rank(sg::host{1}, x, {.rank = 4, .sketch = sketch}).error().what(), "Inf or NaN"));
+    }
+}
+
+TEMPLATE_TEST_CASE("low_rank of operands that are more than memory", "", float, double, std::complex<float>) {
+    using T = TestType;
+    using R = sg::real_t<T>;
+    auto const found = [](auto const& a, sg::matrix<T> const& dense, index_t most) {
+        for (auto const sketch : {sg::low_rank_sketch::gaussian, sg::low_rank_sketch::srht}) {
+            auto const f = sg::low_rank(sg::host{1}, a, {.tolerance = 1e-3, .seed = 7, .sketch = sketch});
+            CHECK(distance(dense, f) <= f.report().bound.worst * 1.001);
+            CHECK(f.report().bound.worst <= 1e-3);
+            CHECK(f.rank() <= most);
+        }
+    };
+    // Sparse: few rows and columns that are not zero, by rows and by columns, with a factor.
+    index_t const m = 80, n = 120;
+    auto const few = of_rank<T>(m, n, 60, 0);
+    sg::matrix<T> const sparse(m, n, [&](index_t i, index_t j) { return i % 9 == 2 || j % 40 == 5 ? few(i, j) : T(R(0)); });
+    std::vector<std::int32_t> begins{0}, columns;
+    std::vector<T> values;
+    for (index_t i = 0; i < m; ++i) {
+        for (index_t j = 0; j < n; ++j)
+            if (sparse(i, j) != T(R(0))) columns.push_back(static_cast<std::int32_t>(j)), values.push_back(sparse(i, j));
+        begins.push_back(static_cast<std::int32_t>(columns.size()));
+    }
+    sg::csr<T> const rows{m, n, begins.data(), columns.data(), values.data(), begins.back()};
+    found(rows, sparse, 14);
+    auto const turned = sg::scaled(T(R(-2)), sg::transposed(sg::conjugated(rows)));
+    found(turned,
+          sg::matrix<T>(n, m, [&](index_t i, index_t j) { return T(R(-2)) * sg::conjugate(sparse(j, i)); }), 14);
+    // A product of more columns than its rank.
+    auto const u = of_rank<T>(m, 30, 5, 0), v = random_matrix<T>(30, n, 4);
+    sg::matrix<T> product(m, n);
+    sg::gemm(sg::host{1}, u, v, product);
+    found(sg::factored(u, v), product, 6);
+    // Exponentials: a Toeplitz matrix of rank 2.
+    std::vector<T> diagonals;
+    for (index_t l = 0; l < m + n - 1; ++l)
+        diagonals.push_back(T(static_cast<R>(std::pow(1.01, static_cast<double>(l)) + std::pow(0.99, static_cast<double>(l)))));
+    sg::matrix<T> const constant(m, n, [&](index_t i, index_t j) { return diagonals[static_cast<std::size_t>(m - 1 + j - i)]; });
+    auto const toeplitz = sg::toeplitz(diagonals, m, n);
+    found(toeplitz, constant, 3);
+    found(sg::transposed(toeplitz), sg::matrix<T>(n, m, [&](index_t i, index_t j) { return constant(j, i); }), 3);
+}
+
+TEST_CASE("low_rank by a layer") {
+    auto const a = of_rank<double>(120, 100, 6, 1e-7);
+    sg::strassen const policy{sg::host{1}};
+    auto const f = sg::low_rank(policy, a, {.tolerance = 1e-5, .seed = 3});
+    CHECK(distance(a, f) <= f.report().bound.worst);
+    CHECK(f.rank() == 6);
+    auto const g = sg::low_rank(sg::ozaki{sg::host{1}}, a, {.tolerance = 1e-5, .seed = 3});
+    CHECK(distance(a, g) <= g.report().bound.worst);
+    auto const refused = sg::try_low_rank(policy, a, {.rank = 6, .sketch = sg::low_rank_sketch::srht});
+    REQUIRE(!refused);
+    CHECK(contains(refused.error().what(), "has no products with this `sketch`"));
 }
 
 TEST_CASE("the factor of a certificate is that of a chi-squared number") {

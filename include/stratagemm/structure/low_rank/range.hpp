@@ -12,19 +12,25 @@
 #include "../factored.hpp"
 #include "../sketch.hpp"
 #include "small.hpp"
+#include "widened.hpp"
 
 STRATAGEMM_BEGIN
+
+// The random matrices of low_rank. signs: sparse_sign with eight of them in a column.
+enum class low_rank_sketch { gaussian, signs, srht, srct };
 
 struct low_rank_options {
     double tolerance = 0;      // of |A - U V| / |A|, in the Frobenius norm; 0: `rank` alone decides
     index_t rank = 0;          // at most so many columns; 0: `tolerance` alone decides
     double confidence = 0.999; // that the certified error is an upper bound
     std::uint64_t seed = 0;    // of the random matrices
+    low_rank_sketch sketch = low_rank_sketch::gaussian;
 };
 
-// W: numbers that Gram matrices and certificates are summed in.
-template <policy P, class T, class W>
+// A: the matrix, any operand that P multiplies. W: numbers that Gram matrices and certificates are summed in.
+template <policy P, class A, class W>
 class range_finder {
+    using T = typename A::value_type;
     using space = typename P::space;
     using arena = typename P::arena;
     template <class X>
@@ -35,7 +41,7 @@ class range_finder {
     static constexpr int probes = 16;
 
 public:
-    range_finder(P const& policy, view<T const, space> const& a, low_rank_options const& options)
+    range_finder(P const& policy, A const& a, low_rank_options const& options)
         : policy_(policy), a_(a), options_(options) {
         index_t const sides = smaller(a.rows, a.cols);
         double const m = static_cast<double>(a.rows), n = static_cast<double>(a.cols);
@@ -127,7 +133,8 @@ private:
         index_t const wide = larger_of(block_, index_t{probes});
         space::share(room) = bytes<T>(a_.rows * block_) + bytes<T>(a_.rows * block_) +
                              bytes<T>(most_ * block_) + 4 * bytes<W>(most_ * larger_of(most_, wide)) +
-                             2 * bytes<W>(longest * wide) + bytes<W>(lines_of_panel_ * (longest + probes));
+                             2 * bytes<W>(longest * wide) + bytes<W>(lines_of_panel_ * (longest + probes)) +
+                             bytes_to_draw() + bytes_to_widen();
         auto work = policy_.reserve(room);
         if (!work) return work.take_status();
         work_ = std::move(*work);
@@ -139,8 +146,7 @@ private:
     // Y = the part of A S^T that is orthogonal to Q. `rest` is an estimate of |A - Q B|.
     status sketch_rest(index_t count, double& rest) {
         auto const y = reshaped(block_of_y_, a_.rows, count);
-        auto const s = gaussian<T>(count, a_.cols, seed(++sketches_));
-        if (status done = try_gemm(policy_, a_, s.transposed(), y); !done) return done;
+        if (status done = sketch(count, y); !done) return done;
         if (status done = remove_known(y); !done) return done;
         if (status done = remove_known(y); !done) return done;
         if (status done = gram(y, gram_); !done) return done;
@@ -148,6 +154,82 @@ private:
         for (index_t i = 0; i < count; ++i) rest += real_part(gram_(i, i));
         rest = __builtin_sqrt(rest);
         return {};
+    }
+    // Whether P multiplies a matrix by S^T itself; else S is written out.
+    template <class S>
+    static constexpr bool takes_sketch = [] {
+        using Q = problem<view<T const, space>, S, view<T, space>>;
+        return takes<performer<P, Q>, Q>;
+    }();
+    template <class S>
+    static constexpr bool takes_drawn = [] {
+        using Q = problem<S, view<T const, space>, view<T, space>>;
+        return takes<performer<P, Q>, Q>;
+    }();
+    // Y = A S^T
+    status sketch(index_t count, view<T, space> const& y) {
+        auto const number = seed(++sketches_);
+        switch (options_.sketch) {
+        case low_rank_sketch::signs:
+            return sketch_by(sparse_sign<T>(count, a_.cols, number, smaller(count, 8)), y);
+        case low_rank_sketch::srht: return sketch_by(srht<T>(count, a_.cols, number), y);
+        case low_rank_sketch::srct: return sketch_by(srct<T>(count, a_.cols, number), y);
+        default: return sketch_by(gaussian<T>(count, a_.cols, number), y);
+        }
+    }
+    template <class S>
+    status sketch_by(S const& s, view<T, space> const& y) {
+        if constexpr (is_view<A>::value && takes_sketch<S>) {
+            return try_gemm(policy_, a_, s.transposed(), y);
+        } else {
+            typename arena::scope const scope(work_);
+            view<T, space> drawn;
+            if (status done = write_out(s, drawn); !done) return done;
+            return try_gemm(policy_, a_, drawn, y);
+        }
+    }
+    // S^T
+    template <class S>
+    status write_out(S const& s, view<T, space>& to) {
+        if constexpr (std::is_same_v<S, gaussian_sketch<T>>) {
+            return draw(s, to);
+        } else if constexpr (takes_drawn<S>) {
+            small_matrix<W> one;
+            if (!make_unit(s.rows, one)) return no_memory();
+            to = take<T>(s.cols, s.rows);
+            view<T, space> unit;
+            if (status done = send(one, unit); !done) return done;
+            return try_gemm(policy_, s.transposed(), unit, to);
+        } else {
+            return refuse("this policy has no products with this `sketch`; take low_rank_sketch::gaussian");
+        }
+    }
+    // The transposed of a Gaussian sketch, whose factor the view has.
+    template <class X>
+    status draw(gaussian_sketch<X> const& s, view<X, space>& to) {
+        view<X, space> const lines{work_.template take<X>(s.rows * s.cols), s.rows, s.cols, s.cols, 1};
+        if constexpr (on_host) {
+            write_normals(policy_.leaf(), s.seed, 0, 0, lines);
+        } else {
+            if (status done = write_normals_on_device(policy_.leaf(), s.seed, 0, 0, lines); !done) return done;
+        }
+        to = lines.transposed();
+        to.scale = s.scale;
+        return {};
+    }
+    static bool make_unit(index_t n, small_matrix<W>& to) {
+        to = small_matrix<W>(n, n);
+        for (index_t i = 0; to && i < n; ++i) to(i, i) = W(1);
+        return static_cast<bool>(to);
+    }
+    std::size_t bytes_to_draw() const {
+        return bytes<T>(a_.cols * block_) + bytes<T>(block_ * block_) + bytes<W>(block_ * block_);
+    }
+    std::size_t bytes_to_widen() const {
+        if constexpr (is_view<A>::value || std::is_same_v<T, W>)
+            return 0;
+        else
+            return widened_operand<A, W>::template bytes<arena, leaf_of<P>>(a_);
     }
     // Y -= Q (Q^H Y)
     status remove_known(view<T, space> const& y) {
@@ -306,7 +388,7 @@ private:
     }
 
     // Z = alpha X Y + beta Z for lines of X, which are widened to W.
-    status times_wide(view<T const, space> const& x, view<W, space> const& y, view<W, space> const& z,
+    status times_wide(view<T const, space> const& x, view<W const, space> const& y, view<W, space> const& z,
                       W alpha, W beta) {
         index_t const most = smaller(x.rows, lines_of_panel_);
         for (index_t i = 0; i < x.rows; i += most) {
@@ -319,20 +401,28 @@ private:
         }
         return {};
     }
+    // Z = A Y
+    status matrix_times(view<W const, space> const& y, view<W, space> const& z) {
+        if constexpr (is_view<A>::value) {
+            return times_wide(a_, y, z, W(1), W(0));
+        } else if constexpr (std::is_same_v<T, W>) {
+            return try_gemm(policy_, a_, y, z);
+        } else {
+            typename arena::scope const scope(work_);
+            auto wide = widened_operand<A, W>::made(policy_.leaf(), work_, a_);
+            if (!wide) return wide.take_status();
+            return try_gemm(policy_, *wide, y, z);
+        }
+    }
     // The norm of A - Q B from fresh vectors, in W: lines of A, Q and B are widened, a panel at a time.
     status certify(int look) {
         typename arena::scope const scope(work_);
-        auto const random = gaussian<W>(probes, a_.cols, seed(-look));
-        auto const unit = take<W>(probes, probes), x = take<W>(a_.cols, probes),
-                   along = take<W>(found_.rank, probes);
-        small_matrix<W> one(probes, probes);
-        if (!one) return no_memory();
-        for (index_t i = 0; i < probes; ++i) one(i, i) = W(1);
-        if (status s = send_wide(one, unit); !s) return s;
-        if (status s = try_gemm(policy_, random.transposed(), unit, x); !s) return s;
+        view<W, space> x;
+        if (status s = draw(gaussian<W>(probes, a_.cols, seed(-look)), x); !s) return s;
+        auto const along = take<W>(found_.rank, probes);
         if (status s = times_wide(b(), x, along, W(1), W(0)); !s) return s;
         auto const rest = take<W>(a_.rows, probes);
-        if (status s = times_wide(a_, x, rest, W(1), W(0)); !s) return s;
+        if (status s = matrix_times(x, rest); !s) return s;
         if (status s = times_wide(q(), along, rest, W(-1), W(1)); !s) return s;
         small_matrix<W> product;
         if (status s = gram_wide(rest, product); !s) return s;
@@ -346,7 +436,7 @@ private:
     }
 
     P const& policy_;
-    view<T const, space> a_;
+    A a_;
     low_rank_options options_;
     struct factors {
         shared<arena> memory;
