@@ -295,7 +295,10 @@ private:
             if (at.k_lane == 0 && row >= 0) { // lanes are columns
                 X const* const x = job.input(at.batch, row, at.j);
                 R const sign = in.sign(k);
-                for (index_t l = 0; l < at.lanes; ++l) put(y + l * width, x[l * v.col_stride], sign);
+                if (v.col_stride == 1)
+                    with.scaled(reinterpret_cast<R const*>(x), sign, y, at.lanes * width);
+                else
+                    for (index_t l = 0; l < at.lanes; ++l) put(y + l * width, x[l * v.col_stride], sign);
                 continue;
             }
             for (index_t l = 0; l < at.lanes * width; ++l) y[l] = R(0);
@@ -307,7 +310,11 @@ private:
             } else {
                 index_t const begin = larger_of(0, in.first - k),
                               end = smaller(at.lanes, in.first + in.count - k);
-                for (index_t l = begin; l < end; ++l)
+                if (width == 1 && v.row_stride == 1 && begin < end)
+                    with.signed_by(reinterpret_cast<R const*>(job.input(at.batch, k + begin - in.first, at.j)),
+                                   in.signs + k + begin, y + begin, end - begin);
+                else
+                  for (index_t l = begin; l < end; ++l)
                     put(y + l * width, *job.input(at.batch, k + l - in.first, at.j), in.signs[k + l]);
             }
         }
@@ -339,6 +346,12 @@ private:
         else
             finish_element(one, i, j, sum);
     }
+    // Row i of C from the numbers of a point, columns beside each other.
+    void finish_row(Q const& one, index_t i, hadamard_places const& at, R const* x, R sign) const {
+        if (job.is_plain && one.c.col_stride == 1)
+            return with.scaled(x, sign, reinterpret_cast<R*>(job.output(at.batch, i, at.j)), at.lanes * width);
+        for (index_t l = 0; l < at.lanes; ++l) finish_one(one, i, at.j + l, x + l * width, sign);
+    }
     void finish_part(hadamard_places const& at, hadamard_rows<R> const& from) const {
         hadamard_share<R> const& out = job.out;
         Q const one = job.p.at(at.batch);
@@ -348,17 +361,30 @@ private:
                 if (at.k_lane == 1) {
                     finish_one(one, i, at.j, from.data + (from.at(k / at.lanes) + k % at.lanes * width), R(1));
                 } else {
-                    R const* const x = from.data + from.at(k);
-                    for (index_t l = 0; l < at.lanes; ++l) finish_one(one, i, at.j + l, x + l * width, R(1));
+                    finish_row(one, i, at, from.data + from.at(k), R(1));
                 }
             }
             return;
         }
         for (index_t r = 0; r < at.rows; ++r) {
             R const* const x = from.data + from.at(r);
+            index_t const first = at.k + r * at.k_row;
+            if (at.k_lane == 0) {
+                if (index_t const i = out.row_of(first); i >= 0) finish_row(one, i, at, x, out.sign(first));
+                continue;
+            }
+            if constexpr (width == 1)
+                if (out.signs && job.is_plain && one.c.row_stride == 1) {
+                    index_t const begin = larger_of(0, out.first - first),
+                                  end = smaller(at.lanes, out.first + out.count - first);
+                    if (begin < end)
+                        with.signed_by(x + begin, out.signs + first + begin,
+                                       job.output(at.batch, first + begin - out.first, at.j), end - begin);
+                    continue;
+                }
             for (index_t l = 0; l < at.lanes; ++l) {
-                index_t const k = at.k + r * at.k_row + l * at.k_lane, i = out.row_of(k);
-                if (i >= 0) finish_one(one, i, at.j + l * at.j_lane, x + l * width, out.sign(k));
+                index_t const k = first + l, i = out.row_of(k);
+                if (i >= 0) finish_one(one, i, at.j, x + l * width, out.sign(k));
             }
         }
     }

@@ -40,6 +40,9 @@ struct hadamard_kernels {
     // Writes transforms of 1 << bits points, whose elements have `width` numbers, in order of sequency. `from` has vectors
     // in natural order. There are at least as many vectors as a vector has elements.
     void (*by_sequency)(hadamard_rows<R const> const& from, R* to, int bits, index_t width);
+    // `count` numbers times a factor, or times as many signs.
+    void (*scaled)(R const* from, R factor, R* to, index_t count);
+    void (*signed_by)(R const* from, R const* signs, R* to, index_t count);
 };
 
 // Which lane of two vectors, numbered through, a third vector has at i: the lane that is Step away; groups of one vector and

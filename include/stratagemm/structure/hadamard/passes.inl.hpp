@@ -151,5 +151,21 @@ STRATAGEMM_TARGET void hadamard_by_sequency(hadamard_rows<R const> const& from, 
 }
 
 template <class R>
-inline constexpr hadamard_kernels<R> hadamard_table{lanes<R>, hadamard_widest, hadamard_transform<R>,
-                                                    hadamard_by_sequency<R>};
+STRATAGEMM_TARGET void hadamard_scaled(R const* from, R factor, R* to, index_t count) {
+    constexpr index_t W = lanes<R>;
+    index_t j = 0;
+    for (; j + W <= count; j += W) store<R>(to + j, load<R>(from + j) * factor);
+    for (; j < count; ++j) to[j] = from[j] * factor;
+}
+template <class R>
+STRATAGEMM_TARGET void hadamard_signed(R const* from, R const* signs, R* to, index_t count) {
+    constexpr index_t W = lanes<R>;
+    index_t j = 0;
+    for (; j + W <= count; j += W) store<R>(to + j, load<R>(from + j) * load<R>(signs + j));
+    for (; j < count; ++j) to[j] = from[j] * signs[j];
+}
+
+template <class R>
+inline constexpr hadamard_kernels<R> hadamard_table{
+    lanes<R>,           hadamard_widest,   hadamard_transform<R>, hadamard_by_sequency<R>,
+    hadamard_scaled<R>, hadamard_signed<R>};
