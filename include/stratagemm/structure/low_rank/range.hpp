@@ -16,15 +16,16 @@
 
 STRATAGEMM_BEGIN
 
-// The random matrices of low_rank. signs: sparse_sign with eight of them in a column.
-enum class low_rank_sketch { gaussian, signs, srht, srct };
+// The random matrices of low_rank. fastest: gaussian or srht, by their estimates; signs: sparse_sign with eight of them in
+// a column.
+enum class low_rank_sketch { fastest, gaussian, signs, srht, srct };
 
 struct low_rank_options {
     double tolerance = 0;      // of |A - U V| / |A|, in the Frobenius norm; 0: `rank` alone decides
     index_t rank = 0;          // at most so many columns; 0: `tolerance` alone decides
     double confidence = 0.999; // that the certified error is an upper bound
     std::uint64_t seed = 0;    // of the random matrices
-    low_rank_sketch sketch = low_rank_sketch::gaussian;
+    low_rank_sketch sketch = low_rank_sketch::fastest;
 };
 
 // A: the matrix, any operand that P multiplies. W: numbers that Gram matrices and certificates are summed in.
@@ -166,10 +167,28 @@ private:
         using Q = problem<S, view<T const, space>, view<T, space>>;
         return takes<performer<P, Q>, Q>;
     }();
+    // Of A S^T, for a choice that no number of threads changes.
+    template <class S>
+    double estimate_of(S const& s) const {
+        auto const turned = s.transposed();
+        using Q = problem<view<T const, space>, std::remove_const_t<decltype(turned)>, view<T, space>>;
+        shape<T, typename S::form, T> one{a_.rows, s.rows, a_.cols};
+        if constexpr (requires { turned.facts(); }) one.b_facts = turned.facts();
+        return performer<P, Q>(policy_).estimate(to_choose_by(one));
+    }
+    low_rank_sketch chosen(index_t count) const {
+        if constexpr (is_view<A>::value && takes_sketch<gaussian_sketch<T>> &&
+                      takes_sketch<transformed_sketch<by_hadamard, T>>) {
+            if (options_.sketch == low_rank_sketch::fastest &&
+                estimate_of(srht<T>(count, a_.cols, 0)) < estimate_of(gaussian<T>(count, a_.cols, 0)))
+                return low_rank_sketch::srht;
+        }
+        return options_.sketch;
+    }
     // Y = A S^T
     status sketch(index_t count, view<T, space> const& y) {
         auto const number = seed(++sketches_);
-        switch (options_.sketch) {
+        switch (chosen(count)) {
         case low_rank_sketch::signs:
             return sketch_by(sparse_sign<T>(count, a_.cols, number, smaller(count, 8)), y);
         case low_rank_sketch::srht: return sketch_by(srht<T>(count, a_.cols, number), y);
