@@ -347,11 +347,33 @@ void add_csr_vector(std::vector<kernel>& to, bool ones = false) {
                       true});
 }
 
+// The same of a sketch, which reads with signs and writes sampled rows, and of its transposed.
+template <class T>
+void add_srht(std::vector<kernel>& to, int bits) {
+    sg::cuda_epilogue<T> const none{sg::identity{}};
+    for (bool const across : {false, true})
+        for (bool const forward : {false, true}) {
+            bool const fits = bits <= sg::hadamard_passes::most_bits(sizeof(T));
+            sg::hadamard_passes passes(bits, sizeof(T), across, false, !fits, 1 << 20);
+            passes.at[0].share_in = forward ? 1 : 2;
+            passes.at[passes.count - 1].share_out = forward ? 2 : 1;
+            for (int i = 0; i < passes.count; ++i)
+                if (i == 0 || i + 1 == passes.count)
+                    to.push_back(
+                        {std::string("srht-") + sg::type_letter<T>() + '-' + std::to_string(bits) +
+                             (across ? "-across" : "-along") + (forward ? "" : "-transposed") +
+                             (passes.count > 1 ? "-pass-" + std::to_string(i + 1) : ""),
+                         sg::cuda_source_of(sg::hadamard_kernel<T, T>(passes.at[i], none.definitions())),
+                         true});
+        }
+}
+
 // What draws the elements of sketches.
 template <class T>
 void add_sketch(std::vector<kernel>& to) {
     std::string const name = std::string("sketch-") + sg::type_letter<T>();
     to.push_back({name + "-normals", sg::cuda_source_of(sg::sketch_kernel<T>("write_normals")), true});
+    to.push_back({name + "-sample", sg::cuda_source_of(sg::sketch_kernel<T>("write_sample")), true});
     for (char const* const which : {"count_signs", "list_signs"})
         to.push_back({name + '-' + which, sg::cuda_source_of(sg::sign_kernel<T>(which)), true});
 }
@@ -511,6 +533,7 @@ std::vector<kernel> kernels_for(int capability) {
     if (capability == 90) {
         add_hadamard<float>(all, 6), add_hadamard<float>(all, 13), add_hadamard<float>(all, 20);
         add_hadamard<double>(all, 12), add_hadamard<complex128>(all, 11);
+        add_srht<float>(all, 13), add_srht<float>(all, 20), add_srht<complex128>(all, 11);
     }
     add_dft<complex64>(all, capability);
     add_dft<complex128>(all, capability);

@@ -2,6 +2,7 @@
 //
 //   auto const a = sg::low_rank(policy, matrix, {.tolerance = 1e-4});    as many columns as that takes
 //   auto const a = sg::low_rank(policy, matrix, {.rank = 100});          the nearest that 100 columns come
+//   auto const a = sg::low_rank(policy, csr, {.tolerance = 1e-4});       of any operand that the policy multiplies
 //   a.rank(), a.report().bound.worst                                     |A - U V| / |A|, with a.report().bound.confidence
 //   sg::gemm(policy, a, b, c);                                           U (V B): two dense products (factored.hpp)
 //
@@ -39,9 +40,10 @@ auto try_low_rank(P const& policy, A const& a, low_rank_options const& options)
     auto const from = reading(as_view(a));
     using From = std::remove_const_t<decltype(from)>;
     static_assert(!is_batch<From>::value, "stratagemm: low_rank() takes one matrix, and no batch");
-    static_assert(is_view<From>::value || can_be_widened<From, W>,
-                  "stratagemm: low_rank() certifies its factors in double, and can widen views, sparse, factored and "
-                  "Toeplitz matrices: make another operand of doubles");
+    static_assert(
+        is_view<From>::value || can_be_widened<From, W>,
+        "stratagemm: low_rank() certifies its factors in double, and can widen views, sparse, factored and "
+        "Toeplitz matrices: make another operand of doubles");
     auto const refuse = [](char const* why) { return failure(errc::argument, "low_rank", why); };
     if (from.rows < 1 || from.cols < 1) return failure(errc::shape, "low_rank", "the matrix has no elements");
     if (!(options.tolerance >= 0 && options.tolerance < 1))

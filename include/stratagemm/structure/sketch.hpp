@@ -4,6 +4,8 @@
 //   sg::gemm(cpu, x, sg::transposed(sg::gaussian<float>(64, n, seed)), y);   Y = X S^T: n columns become 64
 //   sg::sparse_sign<float>(64, n, seed, 8)                          eight signs in each column, and zeros
 //   sg::count_sketch<float>(64, n, seed)                            one sign in each column
+//   sg::srht<float>(64, n, seed)                                    random signs, and sampled rows of a transform
+//   sg::srct<float>(64, n, seed)                                    the same with a cosine transform
 //   auto const list = sg::keep_left(gpu, sg::count_sketch<float>(64, n, seed));   signs, listed once for many products
 //
 // An element has the same bits on the host and on every device; in float it is the element in double, rounded
@@ -15,7 +17,8 @@
 // scaled(sqrt(rows), gaussian<T>(...)) has standard normal numbers.
 //
 // The result is that of the dense product with the written-out matrix by the policy, within the bound of the plan;
-// but zeros of a sparse sketch are not multiplied, so that 0 times Inf or NaN adds nothing. The same call gives the
+// but zeros of a sparse sketch are not multiplied, so that 0 times Inf or NaN adds nothing; and the bound of srct is by
+// norms, as that of dct, and takes the largest element of a part to be that of the sketch. The same call gives the
 // same bits, for any number of threads; a product of a batch has the bits that it has alone.
 #pragma once
 
@@ -67,7 +70,8 @@ sign_sketch<T> count_sketch(index_t rows, index_t cols, std::uint64_t seed) {
 }
 static_assert(sparse_operand<sign_sketch<float>>);
 
-// sqrt(k / rows) P H D: random signs, the Hadamard transform of the next power of two k of points, and `rows` of its rows.
+// sqrt(k / rows) P H D: random signs D, the orthogonal Hadamard transform H of k points, the next power of two of the
+// columns, and a sample P of its rows without replacement. Elements are 1 or -1 times rows^(-1/2).
 template <class T>
 transformed_sketch<by_hadamard, T> srht(index_t rows, index_t cols, std::uint64_t seed) {
     return {rows, cols, seed};

@@ -1,5 +1,5 @@
-// Sketches by a Hadamard transform on a device: numbers are added in the same order as on the host, so the results are equal
-// where no factor rounds.
+// Sketches by a Hadamard transform on a device: numbers are added in the same order as on the host, so that results are
+// equal where no factor rounds.
 #include "catch.hpp"
 #include "policies.hpp"
 
@@ -84,7 +84,9 @@ int wrong_in_batches(sg::index_t rows, sg::index_t cols, sg::index_t n) {
     there<T> const there_x(device, x);
     sg::matrix<T> y(3 * rows, n);
     there<T> there_y(device, y);
-    auto const part = [&](auto& m, sg::index_t r) { return sg::batched(m.view().block(0, 0, r, n), 3, r * n); };
+    auto const part = [&](auto& m, sg::index_t r) {
+        return sg::batched(m.view().block(0, 0, r, n), 3, r * n);
+    };
     sg::gemm(cpu, s, part(x, cols), part(y, rows));
     sg::gemm(device, s, part(there_x, cols), part(there_y, rows));
     return differences(y, there_y);
@@ -98,7 +100,8 @@ void transformed_sketches() {
         sg::index_t rows, cols;
     };
     // Less than five steps, one round, several, and several passes.
-    for (sides const s : {sides{1, 1}, sides{2, 3}, sides{5, 16}, sides{7, 33}, sides{40, 500}, sides{700, 40000}}) {
+    for (sides const s :
+         {sides{1, 1}, sides{2, 3}, sides{5, 16}, sides{7, 33}, sides{40, 500}, sides{700, 40000}}) {
         INFO(s.rows << " x " << s.cols);
         auto const all = sg::srht<T>(s.rows, s.cols, 0x123456789abcdef0);
         for (sg::index_t const n : {1, 5, 40}) {

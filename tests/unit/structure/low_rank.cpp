@@ -209,8 +209,8 @@ TEST_CASE("a low_rank matrix is an operand, and depends on the seed alone") {
 TEMPLATE_TEST_CASE("low_rank draws from any sketch", "", float, std::complex<double>) {
     using T = TestType;
     auto const a = of_rank<T>(150, 170, 9, 1e-5);
-    for (auto const sketch : {sg::low_rank_sketch::gaussian, sg::low_rank_sketch::signs, sg::low_rank_sketch::srht,
-                              sg::low_rank_sketch::srct}) {
+    for (auto const sketch : {sg::low_rank_sketch::gaussian, sg::low_rank_sketch::signs,
+                              sg::low_rank_sketch::srht, sg::low_rank_sketch::srct}) {
         INFO(static_cast<int>(sketch));
         auto const f = sg::low_rank(sg::host{1}, a, {.tolerance = 1e-3, .seed = 7, .sketch = sketch}),
                    g = sg::low_rank(sg::host{2}, a, {.tolerance = 1e-3, .seed = 7, .sketch = sketch});
@@ -222,7 +222,8 @@ TEMPLATE_TEST_CASE("low_rank draws from any sketch", "", float, std::complex<dou
         CHECK(distance(a, best) <= best.report().bound.worst);
         auto x = a;
         x(5, 6) = T(std::numeric_limits<sg::real_t<T>>::quiet_NaN());
-        CHECK(contains(sg::try_low_rank(sg::host{1}, x, {.rank = 4, .sketch = sketch}).error().what(), "Inf or NaN"));
+        CHECK(contains(sg::try_low_rank(sg::host{1}, x, {.rank = 4, .sketch = sketch}).error().what(),
+                       "Inf or NaN"));
     }
 }
 
@@ -240,19 +241,22 @@ TEMPLATE_TEST_CASE("low_rank of operands that are more than memory", "", float, 
     // Sparse: few rows and columns that are not zero, by rows and by columns, with a factor.
     index_t const m = 80, n = 120;
     auto const few = of_rank<T>(m, n, 60, 0);
-    sg::matrix<T> const sparse(m, n, [&](index_t i, index_t j) { return i % 9 == 2 || j % 40 == 5 ? few(i, j) : T(R(0)); });
+    sg::matrix<T> const sparse(
+        m, n, [&](index_t i, index_t j) { return i % 9 == 2 || j % 40 == 5 ? few(i, j) : T(R(0)); });
     std::vector<std::int32_t> begins{0}, columns;
     std::vector<T> values;
     for (index_t i = 0; i < m; ++i) {
         for (index_t j = 0; j < n; ++j)
-            if (sparse(i, j) != T(R(0))) columns.push_back(static_cast<std::int32_t>(j)), values.push_back(sparse(i, j));
+            if (sparse(i, j) != T(R(0)))
+                columns.push_back(static_cast<std::int32_t>(j)), values.push_back(sparse(i, j));
         begins.push_back(static_cast<std::int32_t>(columns.size()));
     }
     sg::csr<T> const rows{m, n, begins.data(), columns.data(), values.data(), begins.back()};
     found(rows, sparse, 14);
     auto const turned = sg::scaled(T(R(-2)), sg::transposed(sg::conjugated(rows)));
     found(turned,
-          sg::matrix<T>(n, m, [&](index_t i, index_t j) { return T(R(-2)) * sg::conjugate(sparse(j, i)); }), 14);
+          sg::matrix<T>(n, m, [&](index_t i, index_t j) { return T(R(-2)) * sg::conjugate(sparse(j, i)); }),
+          14);
     // A product of more columns than its rank.
     auto const u = of_rank<T>(m, 30, 5, 0), v = random_matrix<T>(30, n, 4);
     sg::matrix<T> product(m, n);
@@ -261,11 +265,14 @@ TEMPLATE_TEST_CASE("low_rank of operands that are more than memory", "", float, 
     // Exponentials: a Toeplitz matrix of rank 2.
     std::vector<T> diagonals;
     for (index_t l = 0; l < m + n - 1; ++l)
-        diagonals.push_back(T(static_cast<R>(std::pow(1.01, static_cast<double>(l)) + std::pow(0.99, static_cast<double>(l)))));
-    sg::matrix<T> const constant(m, n, [&](index_t i, index_t j) { return diagonals[static_cast<std::size_t>(m - 1 + j - i)]; });
+        diagonals.push_back(T(
+            static_cast<R>(std::pow(1.01, static_cast<double>(l)) + std::pow(0.99, static_cast<double>(l)))));
+    sg::matrix<T> const constant(
+        m, n, [&](index_t i, index_t j) { return diagonals[static_cast<std::size_t>(m - 1 + j - i)]; });
     auto const toeplitz = sg::toeplitz(diagonals, m, n);
     found(toeplitz, constant, 3);
-    found(sg::transposed(toeplitz), sg::matrix<T>(n, m, [&](index_t i, index_t j) { return constant(j, i); }), 3);
+    found(sg::transposed(toeplitz), sg::matrix<T>(n, m, [&](index_t i, index_t j) { return constant(j, i); }),
+          3);
 }
 
 TEST_CASE("low_rank by a layer") {

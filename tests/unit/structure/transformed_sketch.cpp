@@ -94,8 +94,8 @@ void products_of(Make const& make) {
 
 } // namespace
 
-TEMPLATE_TEST_CASE("srht and srct: products are those of the elements", "", float, double, std::complex<float>,
-                   std::complex<double>) {
+TEMPLATE_TEST_CASE("srht and srct: products are those of the elements", "", float, double,
+                   std::complex<float>, std::complex<double>) {
     using T = TestType;
     products_of<T>([](index_t m, index_t n) { return sg::srht<T>(m, n, 5); });
     products_of<T>([](index_t m, index_t n) { return sg::srct<T>(m, n, 5); });
@@ -227,7 +227,8 @@ TEMPLATE_TEST_CASE("srht and srct have the same bits for any threads, layout and
                 for (index_t i = 0; i < s.rows; ++i)
                     for (index_t j = 0; j < cols; ++j) wrong += one(i, j) != y(b * s.rows + i, j);
                 CHECK(wrong == 0);
-                if (!contains(sg::plan(sg::host{1}, sg::product(s, at, one).shape()).describe(), "hadamard")) continue;
+                if (!contains(sg::plan(sg::host{1}, sg::product(s, at, one).shape()).describe(), "hadamard"))
+                    continue;
                 sg::gemm(sg::host{1}, s, at.block(0, 4, s.cols, 1), column);
                 for (index_t i = 0; i < s.rows; ++i) wrong += column(i, 0) != y(b * s.rows + i, 4);
                 CHECK(wrong == 0);
@@ -236,7 +237,8 @@ TEMPLATE_TEST_CASE("srht and srct have the same bits for any threads, layout and
     });
 }
 
-TEMPLATE_TEST_CASE("srht and srct with strides, epilogues and long columns", "", float, std::complex<double>) {
+TEMPLATE_TEST_CASE("srht and srct with strides, epilogues and long columns", "", float,
+                   std::complex<double>) {
     using T = TestType;
     using R = sg::real_t<T>;
     T const none(std::numeric_limits<R>::quiet_NaN()), guard(R(77));
@@ -271,8 +273,8 @@ TEMPLATE_TEST_CASE("srht and srct with strides, epilogues and long columns", "",
             for (index_t j = 0; j < cols; ++j)
                 wrong += !(std::abs(c(i, j) - expected(i, j) - T(static_cast<R>(j))) <= 1e-5);
         sg::matrix<T> turned(cols, 13);
-        sg::gemm(sg::host{1}, T(R(2)), sg::transposed(x), sg::transposed(s), T(R(-1)), sg::transposed(e), turned,
-                 sg::bias(values, sg::along::rows));
+        sg::gemm(sg::host{1}, T(R(2)), sg::transposed(x), sg::transposed(s), T(R(-1)), sg::transposed(e),
+                 turned, sg::bias(values, sg::along::rows));
         for (index_t i = 0; i < 13; ++i)
             for (index_t j = 0; j < cols; ++j) wrong += !(std::abs(c(i, j) - turned(j, i)) <= 1e-5);
         CHECK(wrong == 0);
@@ -286,14 +288,18 @@ TEMPLATE_TEST_CASE("srht and srct with strides, epilogues and long columns", "",
         auto const x = random_matrix<T>(m, cols, 1);
         sg::matrix<T> y(n, cols), z(m, cols), along(n, cols, sg::layout::col_major);
         sg::gemm(sg::host{2}, sg::transposed(s), x, y);
-        sg::gemm(sg::host{1}, sg::transposed(s), sg::matrix<T>(m, cols, [&](index_t i, index_t j) { return x(i, j); }, sg::layout::col_major), along);
+        sg::gemm(sg::host{1}, sg::transposed(s),
+                 sg::matrix<T>(
+                     m, cols, [&](index_t i, index_t j) { return x(i, j); }, sg::layout::col_major),
+                 along);
         sg::gemm(sg::host{2}, s, y, z);
         int wrong = 0;
         for (index_t i = 0; i < n; i += 777)
             for (index_t j = 0; j < cols; ++j) {
                 std::complex<double> sum = 0;
                 for (index_t l = 0; l < m; ++l) {
-                    double const sign = __builtin_parityll(static_cast<unsigned long long>(sample.point(l) & i)) ? -1 : 1;
+                    double const sign =
+                        __builtin_parityll(static_cast<unsigned long long>(sample.point(l) & i)) ? -1 : 1;
                     sum += sign * std::complex<double>(x(l, j));
                 }
                 sum *= (sample.is_negative(i) ? -1 : 1) / std::sqrt(static_cast<double>(m));
@@ -303,7 +309,10 @@ TEMPLATE_TEST_CASE("srht and srct with strides, epilogues and long columns", "",
         // S S^T is nearly k / m I, for the zeros behind the columns.
         double off = 0, all = 0;
         for (index_t i = 0; i < m; ++i)
-            for (index_t j = 0; j < cols; ++j) off += std::norm(std::complex<double>(z(i, j)) * (m / 400000.0) - std::complex<double>(x(i, j))), all += std::norm(std::complex<double>(x(i, j)));
+            for (index_t j = 0; j < cols; ++j)
+                off +=
+                    std::norm(std::complex<double>(z(i, j)) * (m / 400000.0) - std::complex<double>(x(i, j))),
+                    all += std::norm(std::complex<double>(x(i, j)));
         CHECK(std::sqrt(off / all) < 0.1);
         sg::gemm(sg::host{1}, s, along, sg::matrix<T>(m, cols, sg::layout::col_major));
     }
@@ -321,19 +330,25 @@ TEST_CASE("srht and srct refuse what they cannot draw") {
           "srht: rows are drawn without replacement from the 128 of a transform, and this sketch has 129");
     CHECK(message(sg::srct<float>(101, 100, 1)) ==
           "srct: rows are drawn without replacement from the 100 of a transform, and this sketch has 101");
-    CHECK(contains(message(sg::srht<float>(0, 100, 1)), "a sketch has from 1 to 2147483647 rows and columns"));
+    CHECK(
+        contains(message(sg::srht<float>(0, 100, 1)), "a sketch has from 1 to 2147483647 rows and columns"));
     auto part = sg::srht<float>(10, 200, 1).block(0, 100, 10, 100);
     part.row0 = 5;
     CHECK(contains(message(part), "is not within a sketch of 10 x 200"));
     CHECK(contains(message(sg::srht<float>(4, index_t{1} << 31, 1).part(0, 0, 4, 100)), "rows and columns"));
-    CHECK(contains(message(sg::srct<float>(4, index_t{1} << 30, 1).part(0, 0, 4, 100)), "at most 1073741823 points"));
+    CHECK(contains(message(sg::srct<float>(4, index_t{1} << 30, 1).part(0, 0, 4, 100)),
+                   "at most 1073741823 points"));
     // A plan of another sketch.
     sg::matrix<float> const long_x(30000, 2);
     sg::matrix<float> y(10, 2);
-    sg::plan other(sg::host{1}, sg::shape<sg::transformed_sketch_form<sg::by_hadamard, float>, float, float>{10, 2, 30000});
-    auto arena = other.reserve();
+    sg::plan other(sg::host{1}, sg::shape<sg::transformed_sketch_form<sg::by_hadamard, float>, float, float>{
+                                    10, 2, 30000});
+    std::vector<std::byte> room(other.workspace().host + 64); // what reserve() gives may be larger
+    auto const off = reinterpret_cast<std::uintptr_t>(room.data()) % 64;
+    sg::host_arena arena(room.data() + (off == 0 ? 0 : 64 - off), other.workspace().host, nullptr);
     auto const done = other.try_run(sg::product(sg::srht<float>(10, 30000, 1), long_x, y), arena);
     CHECK(contains(done ? "" : done.error().what(), "facts()"));
-    using half_problem = sg::problem<sg::transformed_sketch<sg::by_hadamard, float>, sg::view<sg::half const>, sg::view<float>>;
+    using half_problem = sg::problem<sg::transformed_sketch<sg::by_hadamard, float>, sg::view<sg::half const>,
+                                     sg::view<float>>;
     STATIC_REQUIRE(!sg::takes<sg::performer<sg::host, half_problem>, half_problem>);
 }

@@ -20,10 +20,10 @@ STRATAGEMM_BEGIN
 // else of one line. STORE_LINES_LOW says the same of the order in which the tile is written. COLUMNS: lines are columns of
 // x, else parts of one column whose first points are 1 << line_shift apart. BITS_1, BITS_2, ...: the steps of each round
 // between two exchanges, for points that are 1 << AT_1 and less elements of the tile apart. SEQUENCY: 1 if a whole
-// transform is written in this order; 2 if parts are. LAST: what is written is C. SHARE_IN, SHARE_OUT: what rows of x and of C
-// are points of a transform; 0: all, 1: points from point0 on, with signs, 2: those of `places`, which has for each point
-// a row or -1 or, where a whole transform is written, for each row a point An XOR of the number of an element with
-// the bits above the fifth keeps 32 elements that differ in five neighbouring bits in different banks.
+// transform is written in this order; 2 if parts are. LAST: what is written is C. SHARE_IN, SHARE_OUT: which points are
+// rows of x and of C. 0: all. 1: those from point0 on, with signs. 2: those of `places`, which has for each point a row
+// or -1; where a whole transform is written, it has for each row a point. An XOR of the number of an element with the
+// bits above the fifth keeps 32 elements that differ in five neighbouring bits in different banks.
 inline constexpr char hadamard_text[] = R"(
 #define NUMBERS 32
 #define UNROLL _Pragma("unroll")
@@ -131,7 +131,8 @@ FUNCTION int sequency_of_row(int row, int bits) {
 KERNEL(ITEMS) hadamard_pass(MATRIX(IN const, x), index x_step, int x_conjugated, int tiles, int blocks,
                             int point_shift, int line_shift,
 #if SHARE_IN || SHARE_OUT
-                            index point0, index count, index sampled, BUFFER(int const, signs), BUFFER(int const, places),
+                            index point0, index count, index sampled, BUFFER(int const, signs),
+                            BUFFER(int const, places),
 #endif
                             index c_step,
 #if LAST
@@ -374,8 +375,8 @@ index_t hadamard_workspace(index_t n, index_t transforms) {
     return bits_of(n) <= hadamard_passes::most_bits(sizeof(Sum)) ? 0 : n * hadamard_together(n, transforms);
 }
 
-// Which points are rows of x or of C where not all are, as in a sketch: points [first, first + count) of one of the two,
-// and `sampled` ones of the other. `in` and `out` say of which, as SHARE_IN and SHARE_OUT do.
+// Which points are rows of x or of C where not all are, as in a sketch: points [first, first + count) of one of the
+// two, and `sampled` ones of the other. `in` and `out` say of which, as SHARE_IN and SHARE_OUT do.
 template <class Space>
 struct hadamard_share_on {
     int in, out;
@@ -440,7 +441,8 @@ public:
                 index_t const some = cols - j < together ? cols - j : together;
                 Q one = p.at(b);
                 one.b = one.b.block(0, j, p.b.rows, some), one.c = one.c.block(0, j, p.c.rows, some);
-                one.e = one.e.block(0, j, p.c.rows, some), one.col0 += turned ? 0 : j, one.row0 += turned ? j : 0;
+                one.e = one.e.block(0, j, p.c.rows, some), one.col0 += turned ? 0 : j,
+                one.row0 += turned ? j : 0;
                 view<S, Space> t{room, n, some, across ? some : 1, across ? 1 : n};
                 if constexpr (std::is_same_v<Out, S> && !is_part)
                     if (fits) t = one.c;

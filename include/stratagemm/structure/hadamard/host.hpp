@@ -12,8 +12,8 @@
 
 STRATAGEMM_BEGIN
 
-// Which points of a transform are rows of a matrix where not all are, as in a sketch: points [first, first + count) in this
-// order, with signs; or any others.
+// Which points of a transform are rows of a matrix where not all are, as in a sketch: points [first, first + count) in
+// this order, with signs; or any others.
 template <class R>
 struct hadamard_share {
     index_t first = 0, count = 0;
@@ -40,9 +40,7 @@ public:
     template <class T>
     static constexpr bool has_numbers = complex_like<T> || std::is_same_v<T, R>; // of type R, in memory
 
-    static constexpr bool is_part = requires(typename Q::a_operand const& a) {
-        a.points();
-    };
+    static constexpr bool is_part = requires(typename Q::a_operand const& a) { a.points(); };
 
     explicit hadamard_job(Q const& problem) : p(problem) {
         if constexpr (is_part)
@@ -311,11 +309,12 @@ private:
                 index_t const begin = larger_of(0, in.first - k),
                               end = smaller(at.lanes, in.first + in.count - k);
                 if (width == 1 && v.row_stride == 1 && begin < end)
-                    with.signed_by(reinterpret_cast<R const*>(job.input(at.batch, k + begin - in.first, at.j)),
-                                   in.signs + k + begin, y + begin, end - begin);
+                    with.signed_by(
+                        reinterpret_cast<R const*>(job.input(at.batch, k + begin - in.first, at.j)),
+                        in.signs + k + begin, y + begin, end - begin);
                 else
-                  for (index_t l = begin; l < end; ++l)
-                    put(y + l * width, *job.input(at.batch, k + l - in.first, at.j), in.signs[k + l]);
+                    for (index_t l = begin; l < end; ++l)
+                        put(y + l * width, *job.input(at.batch, k + l - in.first, at.j), in.signs[k + l]);
             }
         }
     }
@@ -349,7 +348,8 @@ private:
     // Row i of C from the numbers of a point, columns beside each other.
     void finish_row(Q const& one, index_t i, hadamard_places const& at, R const* x, R sign) const {
         if (job.is_plain && one.c.col_stride == 1)
-            return with.scaled(x, sign, reinterpret_cast<R*>(job.output(at.batch, i, at.j)), at.lanes * width);
+            return with.scaled(x, sign, reinterpret_cast<R*>(job.output(at.batch, i, at.j)),
+                               at.lanes * width);
         for (index_t l = 0; l < at.lanes; ++l) finish_one(one, i, at.j + l, x + l * width, sign);
     }
     void finish_part(hadamard_places const& at, hadamard_rows<R> const& from) const {
@@ -359,7 +359,8 @@ private:
             for (index_t i = 0; i < out.count; ++i) {
                 index_t const k = out.points[i];
                 if (at.k_lane == 1) {
-                    finish_one(one, i, at.j, from.data + (from.at(k / at.lanes) + k % at.lanes * width), R(1));
+                    finish_one(one, i, at.j, from.data + (from.at(k / at.lanes) + k % at.lanes * width),
+                               R(1));
                 } else {
                     finish_row(one, i, at, from.data + from.at(k), R(1));
                 }

@@ -16,8 +16,8 @@
 
 STRATAGEMM_BEGIN
 
-// The random matrices of low_rank. fastest: gaussian or srht, by their estimates; signs: sparse_sign with eight of them in
-// a column.
+// The random matrices of low_rank. fastest: gaussian or srht, by their estimates; signs: sparse_sign with eight of them
+// in a column.
 enum class low_rank_sketch { fastest, gaussian, signs, srht, srct };
 
 struct low_rank_options {
@@ -230,7 +230,8 @@ private:
         if constexpr (on_host) {
             write_normals(policy_.leaf(), s.seed, 0, 0, lines);
         } else {
-            if (status done = write_normals_on_device(policy_.leaf(), s.seed, 0, 0, lines); !done) return done;
+            if (status done = write_normals_on_device(policy_.leaf(), s.seed, 0, 0, lines); !done)
+                return done;
         }
         to = lines.transposed();
         to.scale = s.scale;

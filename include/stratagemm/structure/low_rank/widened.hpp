@@ -60,12 +60,14 @@ template <class T, class Space, class W>
 requires(!std::is_same_v<T, W>) struct widened_operand<factored<T, Space>, W> {
     template <class Arena, class>
     static std::size_t bytes(factored<T, Space> const& x) {
-        return bytes_of_widened<W, Arena>(x.rows * x.left.cols) + bytes_of_widened<W, Arena>(x.left.cols * x.cols);
+        return bytes_of_widened<W, Arena>(x.rows * x.left.cols) +
+               bytes_of_widened<W, Arena>(x.left.cols * x.cols);
     }
     template <class Leaf, class Arena>
     static result<factored<W, Space>> made(Leaf const& leaf, Arena& memory, factored<T, Space> const& x) {
         auto const wide = [&](view<T const, Space> const& from) {
-            return view<W, Space>{memory.template take<W>(from.rows * from.cols), from.rows, from.cols, from.cols, 1};
+            return view<W, Space>{memory.template take<W>(from.rows * from.cols), from.rows, from.cols,
+                                  from.cols, 1};
         };
         auto const u = wide(x.left), v = wide(x.right);
         if (status s = leaf.copy(x.left, u); !s) return s;
@@ -84,7 +86,8 @@ requires(!std::is_same_v<T, W>) struct widened_operand<toeplitz_matrix<T, Space,
     template <class Arena, class>
     static std::size_t bytes(operand_type const& x) {
         index_t const block = x.block_rows() * x.block_cols();
-        return bytes_of_widened<W, Arena>(x.runs[0].count * block) + bytes_of_widened<W, Arena>(x.runs[1].count * block);
+        return bytes_of_widened<W, Arena>(x.runs[0].count * block) +
+               bytes_of_widened<W, Arena>(x.runs[1].count * block);
     }
     template <class Leaf, class Arena>
     static result<wide> made(Leaf const& leaf, Arena& memory, operand_type const& x) {
@@ -101,7 +104,8 @@ requires(!std::is_same_v<T, W>) struct widened_operand<toeplitz_matrix<T, Space,
             if (step == 1) { // elements beside each other
                 auto from = block;
                 from.cols = run.count, from.col_stride = run.stride;
-                if (status s = leaf.copy(from, view<W, Space>{data, 1, run.count, run.count, 1}); !s) return s;
+                if (status s = leaf.copy(from, view<W, Space>{data, 1, run.count, run.count, 1}); !s)
+                    return s;
                 continue;
             }
             for (index_t b = 0; b < run.count; ++b)

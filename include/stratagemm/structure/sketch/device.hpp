@@ -7,8 +7,8 @@
 
 STRATAGEMM_BEGIN
 
-// A work-item draws a block, of four numbers or two complex ones of a column; or the signs of a column, four at a time; or a
-// word of signs of points and a place of a sample.
+// A work-item draws a block, of four numbers or two complex ones of a column; or the signs of a column, four at a time;
+// or a word of signs of points and a place of a sample.
 inline constexpr char sketch_text[] = R"(
 #define HIGH(a, b) ((uint)((ulong)(a) * (b) >> 32))
 
@@ -231,9 +231,8 @@ std::string sketch_types() {
     return kernel_types<T, T>() + define("ROUNDS", philox::rounds) + define("FIRST", philox::first) +
            define("SECOND", philox::second) + define("FIRST_KEY", philox::first_key) +
            define("SECOND_KEY", philox::second_key) + define("ROOT_OF_TWO", normal_tables::root_of_two) +
-           define("LEAST_ROOT", normal_tables::least_root) +
-           define("SAMPLE_FACTOR", sample_numbers::factor) + "#define SAMPLE_ROUNDS " +
-           std::to_string(sample_numbers::rounds) + '\n' +
+           define("LEAST_ROOT", normal_tables::least_root) + define("SAMPLE_FACTOR", sample_numbers::factor) +
+           "#define SAMPLE_ROUNDS " + std::to_string(sample_numbers::rounds) + '\n' +
            nested_products("LOGARITHM", normal_tables::logarithm, '+') +
            nested_products("SINE", normal_tables::sine, '-') +
            nested_products("INVERSE_ROOT", normal_tables::inverse_root, '-');

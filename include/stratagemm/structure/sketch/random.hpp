@@ -14,7 +14,13 @@ STRATAGEMM_BEGIN
 
 // The first word of a counter is a block of rows, the second is a column. The third says for which numbers the block is
 // drawn, so that sketches of one seed and different kinds have nothing in common.
-enum class sketch_stream : std::uint32_t { normals = 0, complex_normals = 1, signs = 2, permutation = 3, flips = 4 };
+enum class sketch_stream : std::uint32_t {
+    normals = 0,
+    complex_normals = 1,
+    signs = 2,
+    permutation = 3,
+    flips = 4
+};
 
 // The numbers that host and devices share.
 struct philox {

@@ -12,8 +12,8 @@
 
 STRATAGEMM_BEGIN
 
-// The sign of point k is bit k >> shift of word k & ((1 << shift) - 1). So a work-item that has points which differ in the
-// highest five bits reads one word.
+// The sign of point k is bit k >> shift of word k & ((1 << shift) - 1). A work-item whose points differ in the highest
+// five bits reads one word.
 struct sign_places {
     int shift;
     explicit constexpr sign_places(int bits) : shift(bits < 5 ? 0 : bits - 5) {}
@@ -147,9 +147,9 @@ status write_sample_on_device(Leaf const& leaf, std::uint64_t seed, int kind, in
                               index_t count, bool by_point, Handle const& signs, Handle const& places) {
     seed_words const key(seed);
     index_t const words = sign_places(bits_of(points)).words(), all = by_point ? points : count;
-    return leaf.launch(sketch_kernel<T>("write_sample"), groups_for_each(larger_of(words, all), 256), signs, places,
-                       key.first, key.second, kind, point_sample::half_of(points), words, points, first, count,
-                       int{by_point});
+    return leaf.launch(sketch_kernel<T>("write_sample"), groups_for_each(larger_of(words, all), 256), signs,
+                       places, key.first, key.second, kind, point_sample::half_of(points), words, points,
+                       first, count, int{by_point});
 }
 
 STRATAGEMM_END

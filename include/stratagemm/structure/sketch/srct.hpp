@@ -1,6 +1,6 @@
-// Products with a subsampled randomized cosine transform: the other operand is put into workspace with signs and zeros, a
-// panel of columns at a time, the policy transforms the panel in place, and sampled rows of it are written to C; or the other
-// way round.
+// Products with a subsampled randomized cosine transform: the other operand is put into workspace with signs and zeros,
+// a panel of columns at a time, the policy transforms the panel in place, and sampled rows of it are written to C; or
+// the other way round.
 #pragma once
 
 #include "transformed.hpp"
@@ -49,17 +49,19 @@ public:
         using T = typename S::wide_type;
         sides<S> const x(s);
         footprint need = inner<T>().workspace(shape_of_panel(s, columns_at_once(s)));
-        space::share(need) += bytes_of_sample<real_t<T>, arena>(x.points, x.rows) + bytes<T>(x.points * columns_at_once(s));
+        space::share(need) +=
+            bytes_of_sample<real_t<T>, arena>(x.points, x.rows) + bytes<T>(x.points * columns_at_once(s));
         return need;
     }
-    // That of the transform, whose norms are of all points: zeros have no part in the product, and the largest element may
-    // be the one of the row of ones. The largest element of a part is taken to be that of the sketch.
+    // That of the transform, whose norms are of all points: zeros have no part in the product, and the largest element
+    // may be the one of the row of ones. The largest element of a part is taken to be that of the sketch.
     template <class S>
     bound error_bound(S const& s) const {
         using T = typename S::wide_type;
         sides<S> const x(s);
         double const u = unit_roundoff<real_t<T>>(), adds = s.adds ? 4 : 0,
-                     more = 1.42 * __builtin_sqrt(static_cast<double>(x.points) / static_cast<double>(larger_of(1, s.k)));
+                     more = 1.42 * __builtin_sqrt(static_cast<double>(x.points) /
+                                                  static_cast<double>(larger_of(1, s.k)));
         constexpr double factors = 4.5;
         bound all = inner<T>().error_bound(shape_of_panel(s, 1));
         all.worst = more * all.worst + (factors + adds) * u;
@@ -129,10 +131,12 @@ private:
         sides<decltype(s)> const x(s);
         index_t const at_once = columns_at_once(s);
         if (!memory.fits(workspace(s)))
-            return failure(errc::argument,
-                           "srct: the plan is one of another sketch; give its shape the facts() of the operand");
+            return failure(
+                errc::argument,
+                "srct: the plan is one of another sketch; give its shape the facts() of the operand");
         typename arena::scope const scope(memory);
-        auto const tables = write_sample<R>(this->leaf(), p.a.sample(), x.points, p.a.first_row(), x.rows, memory);
+        auto const tables =
+            write_sample<R>(this->leaf(), p.a.sample(), x.points, p.a.first_row(), x.rows, memory);
         T* const room = memory.template take<T>(x.points * at_once);
         dct<R> d(x.points);
         d.first = static_cast<R>(0.70710678118654752440);
@@ -174,7 +178,8 @@ private:
     void store(Q const& p, sides<S> const& x, sample_tables<R> const& tables, view<T> const& t) const {
         index_t const first = p.a.first_col();
         each(p.c, [&](index_t i, index_t j) {
-            T const sum = x.forward ? t(tables.points[i], j) : scaled_by(T(tables.signs[first + i]), t(first + i, j));
+            T const sum =
+                x.forward ? t(tables.points[i], j) : scaled_by(T(tables.signs[first + i]), t(first + i, j));
             finish_element(p, i, j, sum);
         });
     }
@@ -184,7 +189,8 @@ private:
         bool const along = rows_are_closer(v);
         index_t const lines = along ? v.cols : v.rows, length = along ? v.rows : v.cols;
         auto const by = this->leaf();
-        int const team = static_cast<int>(larger_of(1, smaller(by.team(static_cast<double>(lines * length)), lines)));
+        int const team =
+            static_cast<int>(larger_of(1, smaller(by.team(static_cast<double>(lines * length)), lines)));
         by.each(team, team, [&](int, int part) {
             for (index_t l = lines * part / team; l < lines * (part + 1) / team; ++l)
                 for (index_t i = 0; i < length; ++i) along ? f(i, l) : f(l, i);

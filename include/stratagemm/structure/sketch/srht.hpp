@@ -50,15 +50,16 @@ public:
         footprint need;
         if constexpr (on_device) {
             using T = typename S::wide_type;
-            index_t const some = x.columns == 1 ? s.count : x.columns; // vectors of a batch may be done together
+            index_t const some =
+                x.columns == 1 ? s.count : x.columns; // vectors of a batch may be done together
             space::share(need) = bytes<T>(hadamard_workspace<T>(x.points, some)) + bytes<int>(words_of(x)) +
                                  bytes<int>(places_of<T>(x));
             return need;
         } else {
-        auto const d = division_of(s);
-        space::share(need) = bytes_of_sample<R, arena>(x.points, x.rows) + bytes<R>(d.shared) +
-                             bytes<R>(d.own * team_for(s));
-        return need;
+            auto const d = division_of(s);
+            space::share(need) = bytes_of_sample<R, arena>(x.points, x.rows) + bytes<R>(d.shared) +
+                                 bytes<R>(d.own * team_for(s));
+            return need;
         }
     }
     // That of a Hadamard transform, whose sums have zeros among their terms.
@@ -68,8 +69,7 @@ public:
         double const u = unit_roundoff<R>(), n = static_cast<double>(s.k < 1 ? 1 : s.k),
                      adds = s.adds ? 4 : 0, steps = bits_of(sides<S>(s).points);
         constexpr double factors = 4.5; // alpha and the operand's scale
-        double const worst = steps + factors + adds,
-                     typical = 6 * __builtin_sqrt((steps + 2) / n) + adds;
+        double const worst = steps + factors + adds, typical = 6 * __builtin_sqrt((steps + 2) / n) + adds;
         return {worst * u, (typical < worst ? typical : worst) * u};
     }
     // What is read and written, and transforms in a cache.
@@ -83,17 +83,18 @@ public:
                          moved = f(x.columns * s.count) * (passes * f(x.points) + f(x.cols) + f(x.rows));
             return moved * sizeof(typename S::wide_type) / this->leaf().limits().bandwidth + 8e-6;
         } else {
-        double const each = f(x.columns * s.count) * width_of<S>, threads = s.alone ? 1 : team_for(s),
-                     bytes_moved = (f(x.cols) + 2 * f(x.rows)) * sizeof(R) * each, moving = bytes_moved / 25e9,
-                     adding = (work_of(s) + f(x.points) * 0.5) / (1e9 * threads);
-        return (moving < adding ? adding : moving) + 0.1e-6;
+            double const each = f(x.columns * s.count) * width_of<S>, threads = s.alone ? 1 : team_for(s),
+                         bytes_moved = (f(x.cols) + 2 * f(x.rows)) * sizeof(R) * each,
+                         moving = bytes_moved / 25e9,
+                         adding = (work_of(s) + f(x.points) * 0.5) / (1e9 * threads);
+            return (moving < adding ? adding : moving) + 0.1e-6;
         }
     }
     template <class S>
     std::string describe(S const& s) const {
         sides<S> const x(s);
-        std::string const text = std::to_string(x.rows) + " rows of a hadamard of " + std::to_string(x.points) +
-                                 " points with random signs";
+        std::string const text = std::to_string(x.rows) + " rows of a hadamard of " +
+                                 std::to_string(x.points) + " points with random signs";
         if constexpr (on_device) {
             return text + (is_whole<typename S::wide_type>(x) ? ", in shared memory"
                                                               : ", in several passes over workspace");
@@ -159,15 +160,17 @@ private:
         sides<decltype(shape)> const x(shape);
         if (!memory.fits(workspace(shape))) return other_plan();
         typename arena::scope const scope(memory);
-        auto const signs = memory.template take<int>(words_of(x)), places = memory.template take<int>(places_of<T>(x));
+        auto const signs = memory.template take<int>(words_of(x)),
+                   places = memory.template take<int>(places_of<T>(x));
         if (status s = write_sample_on_device<T>(this->leaf(), p.a.seed, by_hadamard::number, x.points,
                                                  p.a.first_row(), x.rows, by_point<T>(x), signs, places);
             !s)
             return s;
         using share = hadamard_share_on<space>;
-        return hadamard_launches<Leaf, Q, arena, share>(
-            this->leaf(), p, turned,
-            share{x.forward ? 1 : 2, x.forward ? 2 : 1, p.a.first_col(), x.cols, x.rows, signs, places})(memory);
+        return hadamard_launches<Leaf, Q, arena, share>(this->leaf(), p, turned,
+                                                        share{x.forward ? 1 : 2, x.forward ? 2 : 1,
+                                                              p.a.first_col(), x.cols, x.rows, signs,
+                                                              places})(memory);
     }
     template <class R>
     static std::size_t bytes(index_t numbers) {
@@ -176,7 +179,8 @@ private:
     template <class S>
     static auto division_of(S const& s) {
         sides<S> const x(s);
-        return hadamard_division<real_t<typename S::wide_type>>(x.points, x.columns * width_of<S>, width_of<S>);
+        return hadamard_division<real_t<typename S::wide_type>>(x.points, x.columns * width_of<S>,
+                                                                width_of<S>);
     }
     // Additions of vectors, of all columns.
     template <class S>
@@ -190,7 +194,8 @@ private:
     int team_for(S const& s) const {
         auto const d = division_of(s);
         index_t const all = sides<S>(s).columns * s.count;
-        bool const is_long = d.outer_across > 0 && d.outer_along > 0; // one after another, each by all threads
+        bool const is_long =
+            d.outer_across > 0 && d.outer_along > 0; // one after another, each by all threads
         index_t const parts = is_long ? index_t{1} << d.outer_along : all;
         double const work = work_of(s) / (is_long ? static_cast<double>(all) : 1);
         return static_cast<int>(larger_of(1, smaller(this->leaf().team(work), parts)));
@@ -203,13 +208,15 @@ private:
         sides<decltype(shape)> const x(shape);
         auto const d = division_of(shape);
         auto const fits = [&](int team) {
-            return memory.fits({bytes_of_sample<R, arena>(x.points, x.rows) + bytes<R>(d.shared) + bytes<R>(d.own * team)});
+            return memory.fits(
+                {bytes_of_sample<R, arena>(x.points, x.rows) + bytes<R>(d.shared) + bytes<R>(d.own * team)});
         };
         int team = team_for(shape); // as workspace() had it, or fewer
         while (team > 1 && !fits(team)) --team;
         if (!fits(team)) return other_plan();
         typename arena::scope const scope(memory);
-        auto const tables = write_sample<R>(this->leaf(), p.a.sample(), x.points, p.a.first_row(), x.rows, memory);
+        auto const tables =
+            write_sample<R>(this->leaf(), p.a.sample(), x.points, p.a.first_row(), x.rows, memory);
         hadamard_job<Q> job(p);
         job.in = {.first = p.a.first_col(), .count = x.cols, .signs = tables.signs};
         job.out = {.count = x.rows, .rows = tables.rows, .points = tables.points};

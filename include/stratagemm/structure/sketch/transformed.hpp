@@ -44,9 +44,7 @@ struct product_of_transformed {
     using type = transformed_sketch_product<Kind, P>;
 };
 template <class Kind, class P>
-requires requires {
-    requires P::is_oracle;
-}
+requires requires { requires P::is_oracle; }
 struct product_of_transformed<Kind, P> {
     using type = sketch_product<P>;
 };
@@ -95,12 +93,14 @@ struct transformed_sketch : sketch_part<transformed_sketch<Kind, T>, T> {
         if (status s = this->sides_usable(Kind::name); !s) return s;
         char text[160];
         if (this->all_cols > Kind::most)
-            __builtin_snprintf(text, sizeof(text), "the transform has at most %td points, and this sketch %td columns",
+            __builtin_snprintf(text, sizeof(text),
+                               "the transform has at most %td points, and this sketch %td columns",
                                Kind::most, this->all_cols);
         else if (this->all_rows > points())
-            __builtin_snprintf(text, sizeof(text),
-                               "rows are drawn without replacement from the %td of a transform, and this sketch has %td",
-                               points(), this->all_rows);
+            __builtin_snprintf(
+                text, sizeof(text),
+                "rows are drawn without replacement from the %td of a transform, and this sketch has %td",
+                points(), this->all_rows);
         else
             return {};
         return failure(errc::argument, Kind::name, text);
@@ -115,9 +115,7 @@ inline constexpr bool is_transformed_sketch<transformed_sketch<Kind, T>> = true;
 // `forward`: the sketch maps columns of the other operand to fewer numbers, and its transposed maps these back.
 template <class S>
 struct transformed_sketch_shape {
-    static constexpr bool is_left = requires {
-        requires S::a_form::is_transformed_sketch;
-    };
+    static constexpr bool is_left = requires { requires S::a_form::is_transformed_sketch; };
     index_t points, rows, cols, columns; // of the transform, of the sketch's part, and that are transformed
     bool forward;
 
