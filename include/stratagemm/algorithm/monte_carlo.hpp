@@ -233,9 +233,10 @@ private:
             if (status s = gather_rows(leaf(), columns, found.which, found.of_a, a); !s) return s;
             if (status s = gather_rows(leaf(), q.b, found.which, found.of_b, b); !s) return s;
         } else {
-            auto const send = [&]<class E>(E const* from, auto& to) -> status {
+            auto const at = leaf();
+            auto const send = [&memory, &at, lines]<class E>(E const* from, auto& to) -> status {
                 to = memory.template take<E>(lines);
-                return leaf().upload(from, to, lines);
+                return at.upload(from, to, lines);
             };
             typename space::template handle<std::int32_t> which{};
             typename space::template handle<double> of_a{}, of_b{};

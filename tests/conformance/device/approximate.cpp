@@ -1,0 +1,86 @@
+// Approximate products on a device: within their tolerance, refused, exact, certified; with what the host draws.
+#include "unit/algorithm/approximate.hpp"
+#include "catch.hpp"
+#include "policies.hpp"
+
+#include <stratagemm/algorithm/monte_carlo.hpp>
+#include <stratagemm/stratagemm.hpp>
+
+#include <limits>
+
+using namespace trials;
+using namespace approximations;
+
+namespace {
+
+template <class T>
+using there = typename under_test::template matrix<T>;
+
+} // namespace
+
+TEMPLATE_TEST_CASE("monte_carlo on a device", "", float, double, std::complex<float>, sg::half) {
+    using T = TestType;
+    using S = sg::accumulator_t<T>;
+    under_test const device;
+    if (!device.leaf().limits().has_double) return;
+    index_t const m = 20, n = 18, k = 300;
+    slow const base{device};
+    for (auto const order : {sg::layout::row_major, sg::layout::col_major})
+        for (bool const certify : {false, true}) {
+            bool const is_half = std::is_same_v<T, sg::half>; // which is too narrow
+            operands<T> const x(is_half ? data::random : data::spread, m, n, k, 3, order);
+            there<T> const a(device, x.a), b(device, x.b);
+            there<S> c(device, m, n);
+            sg::matrix<S> here(m, n), on_host(m, n);
+            sg::report made;
+            sg::monte_carlo_options options{.tolerance = 0.3, .seed = 4, .certify = certify, .report = &made};
+            sg::gemm(sg::monte_carlo{base, options}, a, b, c);
+            c.download(here);
+            CHECK(made.ran == "monte_carlo");
+            CHECK(error_of(x, here) <= 0.3);
+            CHECK(error_of(x, here) <= made.bound.worst);
+            sg::gemm(sg::monte_carlo{slow{sg::host{1}}, options}, x.a, x.b, on_host); // the same draws
+            CHECK(distance(here, on_host) <= 40 * sg::unit_roundoff<T>() * norm_of(x.a) * norm_of(x.b));
+            sg::gemm(sg::monte_carlo{base, options}, S(2), a, b, S(1), c, sg::scale(S(3)));
+            sg::matrix<S> twice(m, n);
+            c.download(twice);
+            for (index_t i = 0; i < m; ++i)
+                for (index_t j = 0; j < n; ++j) {
+                    auto const y = 9.0 * wide(here(i, j));
+                    CHECK(std::abs(wide(twice(i, j)) - y) <=
+                          40 * sg::unit_roundoff<T>() * norm_of(x.a) * norm_of(x.b));
+                }
+        }
+}
+
+TEST_CASE("an approximate product on a device is refused, exact, or certified") {
+    using T = float;
+    under_test const device;
+    if (!device.leaf().limits().has_double) return;
+    index_t const m = 20, n = 18, k = 300;
+    operands<T> x(data::random, m, n, k, 3);
+    there<T> a(device, x.a), b(device, x.b), c(device, m, n), d(device, m, n);
+    sg::report made;
+    sg::monte_carlo_options options{.tolerance = 0.05, .report = &made};
+    auto const refused = sg::try_gemm(sg::monte_carlo{slow{device}, options}, a, b, c);
+    REQUIRE(!refused);
+    CHECK(refused.error().code() == sg::errc::argument);
+    options.otherwise = sg::otherwise::exact;
+    sg::matrix<T> here(m, n), expected(m, n);
+    auto const is_exact = [&] {
+        sg::gemm(sg::monte_carlo{slow{device}, options}, a, b, c);
+        sg::gemm(device, a, b, d);
+        c.download(here), d.download(expected);
+        return std::memcmp(here.data(), expected.data(), sizeof(T) * static_cast<std::size_t>(m * n)) == 0 &&
+               made.ran == "native";
+    };
+    CHECK(is_exact());
+    options.tolerance = 0.5;
+    x.a(3, 7) = std::numeric_limits<T>::quiet_NaN();
+    a = there<T>(device, x.a);
+    CHECK(is_exact());
+    for (index_t i = 0; i < m; ++i)
+        for (index_t l = 0; l < k; ++l) x.a(i, l) = 0;
+    a = there<T>(device, x.a);
+    CHECK(is_exact());
+}
