@@ -211,6 +211,27 @@ protected:
         return base_.estimate(s) - seconds_of_norms(s) - seconds_of_certificate(s);
     }
 
+    // A product that is a part of this one. Its workspace is there, but smaller shapes may take more than larger ones.
+    template <class On, class Q>
+    static status run_part(On const& policy, Q const& q, arena& memory) {
+        footprint const need = policy.workspace(q.shape());
+        if (memory.fits(need)) return run_checked(policy, q, memory);
+        auto more = policy.reserve(need);
+        if (!more) return more.take_status();
+        return run_checked(policy, q, *more);
+    }
+    // The most that pays of what takes `seconds(x)`, for x from 1 to below `end`; 0: nothing does.
+    template <class S, class F>
+    index_t most_that_pays(S const& s, index_t end, F const& seconds) const {
+        double const spend = seconds_to_spend(s);
+        index_t low = 0, high = end < 0x7fffffff ? end : 0x7fffffff; // `low` pays, and `high` does not
+        while (high - low > 1) {
+            index_t const middle = low + (high - low) / 2;
+            (seconds(middle) < spend ? low : high) = middle;
+        }
+        return low;
+    }
+
 private:
     template <class S>
     using certificate_of = approximate_parts::certificate<Base, S>;

@@ -138,17 +138,13 @@ private:
     template <class S>
     index_t most_lines(S s) const {
         s = to_choose_by(s), s.count = 1;
-        double const spend = this->seconds_to_spend(s);
-        index_t low = 0, high = s.k < 0x7fffffff ? s.k : 0x7fffffff; // at least `low` pay, and `high` do not
-        while (high - low > 1) {
-            index_t const middle = low + (high - low) / 2;
-            (seconds_for(s, middle, static_cast<double>(middle)) < spend ? low : high) = middle;
-        }
-        return low;
+        return this->most_that_pays(
+            s, s.k, [&](index_t lines) { return seconds_for(s, lines, static_cast<double>(lines)); });
     }
 
     // The base's bound, relative to |A||B|: `sum` is that of the norms of all terms, and `largest` is that of one. The
-    // elements of operands are rounded once more, and so is alpha.
+    // elements of operands are rounded once more, and so is alpha. Of a normwise bound the estimate counts: it is of the
+    // largest elements, and many times the error as it is.
     template <class S>
     double rounding_of(S s, index_t lines, double sum, double largest) const {
         s.k = lines, s.count = 1;
@@ -158,7 +154,7 @@ private:
         double const elements = static_cast<double>(s.m) * static_cast<double>(s.n);
         double const norms =
             own.normwise ? __builtin_sqrt(elements) * static_cast<double>(lines) * largest : sum;
-        return own.worst * norms + once * sum;
+        return (own.normwise ? own.expected : own.worst) * norms + once * sum;
     }
 
     // The lines that were drawn, and what they are multiplied by to have norms that are alike.
@@ -213,11 +209,7 @@ private:
         if (!said.pays) return {};
         if (found.lines == 0) return scale_only(leaf(), p); // each has a norm of zero
         if (status done = gather(q, found, memory); !done) return done;
-        footprint const need = base_.workspace(q.shape());
-        if (memory.fits(need)) return run_checked(base_, q, memory);
-        auto more = base_.reserve(need); // fewer lines may take more workspace
-        if (!more) return more.take_status();
-        return run_checked(base_, q, *more);
+        return this->run_part(base_, q, memory);
     }
     template <class P>
     status gather(P& q, drawn const& found, arena& memory) const {

@@ -18,16 +18,21 @@ namespace approximations {
 namespace sg = stratagemm;
 using sg::index_t;
 
-// Says that every multiply-add takes a microsecond, but for products with the vectors of certificates.
+// Says that every multiply-add takes a microsecond; but a thousandth of it in products with the vectors of certificates
+// and, where sides of C are given, in products with other sides.
 template <class Base>
 struct slow : sg::layer_over<Base> {
-    explicit slow(Base base) : sg::layer_over<Base>(std::move(base)) {}
+    static constexpr bool is_backend = requires { requires Base::is_backend; };
+    index_t m, n;
+    explicit slow(Base base, index_t of_m = 0, index_t of_n = 0)
+        : sg::layer_over<Base>(std::move(base)), m(of_m), n(of_n) {}
     using typename sg::layer_over<Base>::arena;
     template <class P>
     static constexpr sg::verdict accepts = sg::answer<Base, P>();
     template <class S>
     double estimate(S const& s) const {
-        return s.n == 16 ? 0 : 1e-6 * sg::multiply_adds(s);
+        bool const is_other = s.n == 16 || (m > 0 && (s.m != m || s.n != n));
+        return (is_other ? 1e-9 : 1e-6) * sg::multiply_adds(s);
     }
     template <class P>
     sg::status operator()(P const& p, arena& memory) const {
@@ -38,13 +43,13 @@ struct slow : sg::layer_over<Base> {
 struct harmful : slow<sg::host> {
     index_t depth;
     float by;
-    harmful(sg::host base, index_t of_depth, float amount)
-        : slow<sg::host>(base), depth(of_depth), by(amount) {}
+    harmful(sg::host base, index_t m, index_t n, index_t of_depth, float amount)
+        : slow<sg::host>(base, m, n), depth(of_depth), by(amount) {}
     template <class P>
     sg::status operator()(P const& p, arena& memory) const {
         sg::status s = slow<sg::host>::operator()(p, memory);
         if constexpr (std::is_same_v<typename P::c_type, float>)
-            if (p.a.cols < depth) p.c(0, 0) += by;
+            if (p.c.rows == m && p.c.cols == n && p.a.cols < depth) p.c(0, 0) += by;
         return s;
     }
 };

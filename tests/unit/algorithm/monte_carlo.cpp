@@ -280,7 +280,7 @@ TEST_CASE("monte_carlo: a certificate finds what the base did wrong") {
     operands<float> const x(data::random, m, n, k, 2);
     auto const e = support::fractions<float>(m, n, 5);
     double const norms = norm_of(x.a) * norm_of(x.b);
-    harmful const base(sg::host{1}, k, static_cast<float>(norms));
+    harmful const base(sg::host{1}, m, n, k, static_cast<float>(norms));
     sg::report made;
     sg::monte_carlo_options options{
         .tolerance = 0.3, .otherwise = otherwise::exact, .certify = true, .report = &made};
