@@ -27,6 +27,8 @@ struct layer {
     template <class P, class T>
     static constexpr bool takes = sg::takes<Layer<P>, plain<Layer<P>, T>>;
 };
+template <class P>
+using gaussian_sketched = sg::sketched<P>;
 struct staged {
     template <class P, class T>
     static constexpr bool takes = [] {
@@ -227,6 +229,8 @@ int main() {
     row<layer<sg::ozaki>>("`ozaki`: from exact int8 products");
     row<layer<sg::split>>("`split`: from bfloat16 products");
     row<layer<sg::verified>>("`verified`: checked");
+    row<layer<sg::monte_carlo>>("`monte_carlo`: approximate, from drawn columns and rows");
+    row<layer<gaussian_sketched>>("`sketched`: approximate, by a random matrix");
     row<staged>("`out_of_core`, `staged`: operands on the host");
     row<sum>("operands `sum`, results `spread`");
     row<csr>("operands `csr`, `coo`, `ell`, `blocked_ell`, `bsr`, `two_of_four`: sparse A or B");

@@ -4,6 +4,7 @@
 #include "policies.hpp"
 
 #include <stratagemm/algorithm/monte_carlo.hpp>
+#include <stratagemm/algorithm/sketched.hpp>
 #include <stratagemm/stratagemm.hpp>
 
 #include <limits>
@@ -51,6 +52,31 @@ TEMPLATE_TEST_CASE("monte_carlo on a device", "", float, double, std::complex<fl
                           40 * sg::unit_roundoff<T>() * norm_of(x.a) * norm_of(x.b));
                 }
         }
+}
+
+TEMPLATE_TEST_CASE("sketched on a device", "", float, std::complex<double>) {
+    using T = TestType;
+    under_test const device;
+    if (!device.leaf().limits().has_double) return;
+    index_t const m = 20, n = 18, k = 400;
+    auto const try_kind = [&](auto const& kind, double confidence) {
+        operands<T> const x(data::random, m, n, k, 3);
+        there<T> const a(device, x.a), b(device, x.b);
+        there<T> c(device, m, n);
+        sg::matrix<T> here(m, n), on_host(m, n);
+        sg::report made;
+        sg::sketched_options const options{
+            .tolerance = 0.6, .confidence = confidence, .seed = 4, .certify = true, .report = &made};
+        sg::gemm(sg::sketched{slow{device, m, n}, kind, options}, a, b, c);
+        c.download(here);
+        CHECK(made.ran == "sketched");
+        CHECK(error_of(x, here) <= made.bound.worst);
+        CHECK(made.bound.worst <= 0.6);
+        sg::gemm(sg::sketched{slow{sg::host{1}, m, n}, kind, options}, x.a, x.b, on_host); // the same sketch
+        CHECK(distance(here, on_host) <= 100 * sg::unit_roundoff<T>() * norm_of(x.a) * norm_of(x.b));
+    };
+    try_kind(sg::sketches::gaussian{}, 0.9);
+    try_kind(sg::sketches::sparse_sign{4}, 0.9);
 }
 
 TEST_CASE("an approximate product on a device is refused, exact, or certified") {
