@@ -17,7 +17,6 @@ namespace approximate_parts {
 template <class R>
 struct four {
     typedef double wide __attribute__((vector_size(32)));
-    typedef double loose __attribute__((vector_size(32), aligned(alignof(double)), may_alias));
     typedef R narrow __attribute__((vector_size(4 * sizeof(R)), aligned(alignof(R)), may_alias));
 };
 template <class R>
@@ -43,8 +42,10 @@ STRATAGEMM_INLINE void add_squares_of(R const* x, index_t count, double* to) {
     index_t i = 0;
     for (; i + 4 <= count; i += 4) {
         V const v = __builtin_convertvector(*reinterpret_cast<typename four<R>::narrow const*>(x + i), V);
-        auto* const sum = reinterpret_cast<typename four<R>::loose*>(to + i);
-        *sum = *sum + v * v;
+        V sum; // `to` is aligned to a double alone, which a pointer of a deduced type forgets
+        __builtin_memcpy(&sum, to + i, sizeof(sum));
+        sum += v * v;
+        __builtin_memcpy(to + i, &sum, sizeof(sum));
     }
     for (; i < count; ++i) to[i] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
 }
