@@ -1,0 +1,186 @@
+// A product from sketches that are smaller than C: each element (i, j) is added to one of b buckets, with a random sign,
+// and is estimated by the median of what d sketches have where it was added (Pagh: Compressed matrix multiplication, ACM
+// Transactions on Computation Theory 5, 2013; arXiv 1108.1320). It is for products of which few elements are not zero, or
+// few are large.
+//
+//   sg::gemm(sg::compressed{cpu, {.tolerance = 1e-4, .nonzeros = 1000}}, a, b, c);
+//   auto large = sg::heavy(sg::compressed{cpu, {.nonzeros = 1000}}, a, b, 0.5f);      a coo, without a C
+//
+// approximate.hpp has the contract. `nonzeros` says how many elements of A B may be other than zero: what the caller knows
+// of A and B. An estimate is right, but for rounding, if no other such element is in its bucket. Without `nonzeros`, b
+// follows from |A B|, which random vectors estimate in one more pass over A and B; b is some |A B|^2 m n / (tolerance |A||B|)^2
+// then, which is more than m n unless A B has far smaller elements than A and B suggest. `count` of the report is the number
+// of all buckets.
+//
+// Form Walsh-Hadamard, the default: A and B are transformed once, and each of the d b buckets is a dot product of k terms
+// (compressed/transforms.hpp). Form Fourier: Pagh's, with d k transforms of b points for A and as many for B.
+//
+// A, B and C have one type, float or double, and lie in host memory.
+#pragma once
+
+#include "compressed/heavy.hpp"
+#include "compressed/work.hpp"
+
+STRATAGEMM_BEGIN
+
+template <policy Base>
+class compressed : public approximate<compressed<Base>, Base> {
+    using layer = approximate<compressed<Base>, Base>;
+    using layer::base_;
+    using typename layer::line_norms, typename layer::prediction;
+    using plan = compressed_parts::plan;
+
+public:
+    using layer::leaf;
+    using typename layer::arena, typename layer::space;
+    static constexpr char const *name = "compressed", *unit = "buckets";
+
+    template <class P>
+    static constexpr verdict answer_of = [] {
+        using T = typename P::c_type;
+        constexpr bool one_type =
+            std::is_same_v<T, typename P::a_type> && std::is_same_v<T, typename P::b_type>;
+        if constexpr (!host_leaf<leaf_of<Base>>)
+            return verdict::leaf;
+        else
+            return types_if(one_type && (std::is_same_v<T, float> || std::is_same_v<T, double>));
+    }();
+
+    explicit compressed(Base base, compressed_options options = {}) // option names: see compressed_options
+        : layer(std::move(base)), options_(options) {}
+
+    compressed_options const& options() const { return options_; }
+    Base const& base() const { return base_; }
+
+    template <class S>
+    footprint room(S const& s) const {
+        footprint all = base_.workspace(s);
+        auto const work = work_of(s);
+        if (options_.nonzeros == 0)
+            all = larger(all, work.room_of_norm());
+        else if (plan const made = plan_of(s, known()); made.size.sketches > 0)
+            all.host = larger(all.host, work.bytes(made.size));
+        return all;
+    }
+    template <class S>
+    double seconds(S const& s) const {
+        if (options_.nonzeros == 0) return __builtin_inf();
+        plan const made = plan_of(s, known(), threads_for(s, leaf()));
+        return made.size.sketches > 0 ? made.seconds : __builtin_inf();
+    }
+    template <class S>
+    status check(S const& s) const {
+        if (options_.nonzeros < 0) return failure(errc::argument, name, "`nonzeros` is a number of elements");
+        return layer::check(s);
+    }
+    template <class P>
+    status operator()(P const& p, arena& memory) const {
+        if (status s = check(p.shape()); !s) return s;
+        return layer::operator()(p, memory);
+    }
+    template <class P>
+    prediction predict(P const& p, line_norms const& norms) const {
+        // A sum over all elements must not overflow.
+        double const largest = sides(p.shape()) * norms.all_a * norms.all_b;
+        if (!(4 * largest < largest_number<typename P::c_type>())) return {};
+        return predict_by(p.shape(), options_.nonzeros > 0 ? known() : 1);
+    }
+    template <class P>
+    status multiply(P const& p, line_norms const& norms, prediction& said, arena& memory) const {
+        typename arena::scope const scope(memory);
+        compressed_parts::work<Base, typename P::c_type> const work(base_, options_, p.a, p.b);
+        double bad = known();
+        if (options_.nonzeros == 0) {
+            double norm = 0;
+            if (status s = work.norm_of_product(fails(), norm, memory); !s) return s;
+            double const x = sides(p.shape()) * norm / (norms.all_a * norms.all_b * allowed());
+            bad = x * x;
+            said = predict_by(p.shape(), bad);
+            if (!said.pays) return {};
+            said.error = options_.tolerance;
+        }
+        plan const made = plan_of(p.shape(), bad);
+        footprint need;
+        need.host = work.bytes(made.size);
+        if (memory.fits(need)) return write(p, work, made, memory);
+        auto more = base_.reserve(need);
+        if (!more) return more.take_status();
+        return write(p, work, made, *more);
+    }
+
+private:
+    double known() const { return static_cast<double>(options_.nonzeros); }
+    // Half of what may fail is that |A B| is larger than it is estimated to be.
+    double fails() const { return (1 - options_.confidence) / (options_.nonzeros > 0 ? 1 : 2); }
+    // What the sketches may be wrong by, relative to |A||B|; the rest is for rounding.
+    double allowed() const { return 0.75 * options_.tolerance; }
+    template <class S>
+    static double sides(S const& s) {
+        return __builtin_sqrt(static_cast<double>(s.m) * static_cast<double>(s.n));
+    }
+    template <class S>
+    plan plan_of(S const& s, double bad, double threads = 1) const {
+        return compressed_parts::plan_for<typename S::c_type>(
+            static_cast<double>(s.m), static_cast<double>(s.n), static_cast<double>(s.k), bad, fails(),
+            options_.form, threads);
+    }
+    template <class S>
+    auto work_of(S const& s) const {
+        using R = typename S::c_type;
+        return compressed_parts::work<Base, R>(base_, options_, {nullptr, s.m, s.k, s.k, 1},
+                                               {nullptr, s.k, s.n, s.n, 1});
+    }
+    template <class S>
+    prediction predict_by(S const& s, double bad) const {
+        plan const made = plan_of(s, bad);
+        prediction said;
+        said.count = made.size.sketches > 0 ? static_cast<double>(made.size.numbers()) : __builtin_inf();
+        said.typical = said.error = made.rounding;
+        double const most = options_.nonzeros > 0 ? options_.tolerance : options_.tolerance - allowed();
+        said.pays =
+            made.size.sketches > 0 && made.rounding <= most && made.seconds < this->seconds_to_spend(s);
+        return said;
+    }
+
+    template <class P, class Work>
+    status write(P const& p, Work const& work, plan const& made, arena& memory) const {
+        using R = typename P::c_type;
+        auto const q = p.without_epilogue();
+        bool const is_plain = q.beta == R(0) && q.c.col_stride == 1;
+        constexpr int parts = 256;
+        status done =
+            work.each(made.size, memory, parts, [&](int, index_t i, index_t j, index_t count, R const* x) {
+                if (is_plain) {
+                    R* const to = q.c.data + i * q.c.row_stride + j;
+                    for (index_t l = 0; l < count; ++l) to[l] = q.alpha * x[l];
+                } else {
+                    for (index_t l = 0; l < count; ++l) finish_element(q, i, j + l, x[l]);
+                }
+            });
+        if (!done) return done;
+        if constexpr (!std::is_same_v<typename P::epilogue_type, identity>)
+            return leaf().apply(p.epilogue, p.c, p.row0, p.col0);
+        return {};
+    }
+
+    compressed_options options_;
+};
+
+// A product compressed from compressed products is that, and not a copy of one.
+template <policy Base>
+compressed(compressed<Base>) -> compressed<compressed<Base>>;
+
+// The elements of A B, with A's and B's factors, whose magnitude is `threshold` or more: compressed/heavy.hpp.
+template <policy Base, operand A, operand B>
+auto heavy(compressed<Base> const& policy, A const& a, B const& b, double threshold) {
+    auto const x = as_view(a);
+    auto const y = as_view(b);
+    using R = typename decltype(x)::value_type;
+    view<R const> const left = x, right = y;
+    auto found = compressed_parts::heavy_elements<Base, R>(policy.base(), policy.options(), left, right)
+                     .elements(threshold);
+    found.or_throw();
+    return std::move(*found);
+}
+
+STRATAGEMM_END
