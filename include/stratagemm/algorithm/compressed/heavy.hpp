@@ -35,7 +35,8 @@ public:
     result<matrix> elements(double threshold) {
         if (status s = check(threshold); !s) return s;
         if (a_.rows == 0 || b_.cols == 0 || a_.cols == 0) return gathered();
-        threshold_ = threshold / __builtin_fabs(static_cast<double>(a_.scale) * static_cast<double>(b_.scale));
+        threshold_ =
+            threshold / __builtin_fabs(static_cast<double>(a_.scale) * static_cast<double>(b_.scale));
         if (!is_finite(threshold_)) return gathered(); // a factor is zero, or nearly
         plan made;
         if (status s = choose(made); !s) return s;
