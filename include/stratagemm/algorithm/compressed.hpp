@@ -148,14 +148,13 @@ private:
         auto const q = p.without_epilogue();
         bool const is_plain = q.beta == R(0) && q.c.col_stride == 1;
         constexpr int parts = 256;
-        status done =
-            work.each(made.size, memory, parts, [&](int, index_t i, index_t j, index_t count, R const* x) {
-                if (is_plain) {
-                    R* const to = q.c.data + i * q.c.row_stride + j;
-                    for (index_t l = 0; l < count; ++l) to[l] = q.alpha * x[l];
-                } else {
+        R const alpha = is_plain ? q.alpha : R(1);
+        status done = work.each(
+            made.size, alpha, memory, parts, [&](int, index_t i, index_t j, index_t count, R const* x) {
+                if (is_plain)
+                    std::memcpy(&q.c(i, j), x, static_cast<std::size_t>(count) * sizeof(R));
+                else
                     for (index_t l = 0; l < count; ++l) finish_element(q, i, j + l, x[l]);
-                }
             });
         if (!done) return done;
         if constexpr (!std::is_same_v<typename P::epilogue_type, identity>)

@@ -33,10 +33,10 @@ struct median_network {
         std::uint8_t low, high;
         bool keeps_low, keeps_high; // whether the smaller, and the larger, is read again
     };
-    step at[256];
+    step at[256]{};
     int steps = 0;
 
-    explicit median_network(int count) {
+    explicit constexpr median_network(int count) {
         int top = 1;
         while (2 * top < count) top *= 2;
         for (int p = top; p > 0 && count > 1; p /= 2)
@@ -51,7 +51,7 @@ struct median_network {
     }
 
 private:
-    void prune(int count) {
+    constexpr void prune(int count) {
         bool is_read[most_sketches] = {};
         is_read[count / 2] = true;
         int kept = steps;

@@ -65,28 +65,38 @@ public:
 
     int sketches() const { return size_.sketches; }
     R const* table(index_t sketch) const { return own_.tables + sketch * size_.buckets(); }
-    struct place {
-        index_t at;
+    index_t piece() const { return width; }
+
+    // Estimates of the elements of a row of C.
+    class row {
+    public:
+        explicit row(fourier_sketch const& of) : of_(of), network_(of.sketches()) {}
+        void move_to(index_t i) { i_ = i; }
+        void estimate(index_t j, index_t count, R alpha, R* to) const {
+            R x[most_sketches * width];
+            for (int s = 0; s < of_.sketches(); ++s) of_.fetch(s, i_, j, count, x + s * width);
+            compressed_kernels_here<R>().medians(network_, x, width);
+            for (index_t l = 0; l < count; ++l) to[l] = alpha * x[of_.sketches() / 2 * width + l];
+        }
+
+    private:
+        fourier_sketch const& of_;
+        median_network network_;
+        index_t i_ = 0;
     };
-    place row(index_t, index_t i) const { return {i}; }
-    place col(index_t, index_t j) const { return {j}; }
-    void fetch(index_t sketch, place const& row, place const& col, R* to) const {
+
+private:
+    // What a sketch says of a row's columns from j on; zeros behind these, up to `width`.
+    void fetch(index_t sketch, index_t i, index_t j, index_t count, R* to) const {
         R const* const buckets = table(sketch);
-        std::uint32_t const h = rows_of(0, sketch)[row.at],
-                            mask = static_cast<std::uint32_t>(size_.buckets() - 1);
-        std::uint32_t const* const cols = rows_of(1, sketch) + col.at;
-        index_t const count = smaller(width, of_[1].rows - col.at);
-        for (index_t l = 0; l < width; ++l) {
-            if (l >= count) {
-                to[l] = R(0);
-                continue;
-            }
+        std::uint32_t const h = rows_of(0, sketch)[i], mask = static_cast<std::uint32_t>(size_.buckets() - 1);
+        std::uint32_t const* const cols = rows_of(1, sketch) + j;
+        for (index_t l = 0; l < count; ++l) {
             R const x = buckets[(h + cols[l]) & mask];
             to[l] = (h ^ cols[l]) & sign ? -x : x;
         }
+        for (index_t l = count; l < width; ++l) to[l] = R(0);
     }
-
-private:
     std::uint32_t* rows_of(int side, index_t sketch) const {
         return (side == 0 ? own_.rows : own_.cols) + sketch * of_[side].rows;
     }

@@ -110,7 +110,7 @@ private:
         auto memory = base_.reserve(room);
         if (!memory) return memory.take_status();
         auto const least = static_cast<R>(0.75 * threshold_);
-        return work_.each(size, *memory, parts,
+        return work_.each(size, R(1), *memory, parts,
                           [&](int part, index_t i, index_t j, index_t count, R const* x) {
                               for (index_t l = 0; l < count; ++l)
                                   if (x[l] >= least || x[l] <= -least) keep(part, i, j + l);

@@ -4,11 +4,17 @@
 #include "../../structure/hadamard/kernels.hpp"
 #include "choice.hpp"
 
+#include <utility>
+
 STRATAGEMM_BEGIN
 
 // Columns of a panel, whatever the instruction set: a row has four lines of the cache.
 template <class R>
 inline constexpr index_t compressed_width = 256 / sizeof(R);
+
+// The most elements of a row of C that are estimated at a time.
+template <class R>
+inline constexpr index_t compressed_piece = 16 * compressed_width<R>;
 
 // Elements of a product of panels: those of keys [first_key, last_key), where a key is a row of A, modulo `rows`, and
 // `begins` says which elements it has. sums[at] += the row of A times row cols[at] of B.
@@ -21,14 +27,32 @@ struct compressed_entries {
     index_t first_key, last_key;
 };
 
+// Estimates of `width` elements of a row of C, side by side: sketch s has element j at bucket from[s] ^ j of tables[s],
+// but for signs[s]. Their medians, times alpha, are written to `to`.
+template <class R>
+struct compressed_row {
+    int count; // of sketches
+    R const* const* tables;
+    std::uint32_t const* from;
+    R const* signs;
+    index_t width; // a multiple of the lanes of a vector
+    R alpha;
+    R* to;
+    compressed_parts::median_network const* network;
+};
+
 template <class R>
 struct compressed_kernels {
     index_t lanes;
     void (*turn)(R const* from, index_t from_row, R* to, index_t to_row);
     void (*dots)(compressed_entries<R> const&);
-    void (*fetch)(R const* buckets, std::uint32_t from, R sign, index_t width, R* to);
+    void (*estimate)(compressed_row<R> const&);
     void (*medians)(compressed_parts::median_network const&, R* x, index_t width);
 };
+// So many sketches have a network of their own, in registers.
+inline constexpr int compressed_unrolled = 15;
+template <int Count>
+inline constexpr compressed_parts::median_network compressed_network{Count};
 struct compressed_numbers {
     std::uint32_t at[16];
 };

@@ -95,14 +95,6 @@ STRATAGEMM_OP vec<R> compressed_exchange(vec<R> x, unsigned low) {
     return __builtin_bit_cast(vec<R>, to);
 #endif
 }
-// Estimates of `width` elements of a row of C by one sketch: the buckets from ^ 0, from ^ 1, ... times a sign.
-template <class R>
-STRATAGEMM_TARGET void compressed_fetch(R const* buckets, std::uint32_t from, R sign, index_t width, R* to) {
-    constexpr auto W = static_cast<std::uint32_t>(lanes<R>);
-    for (std::uint32_t j = 0; j < static_cast<std::uint32_t>(width); j += W)
-        store<R>(to + j,
-                 sign * compressed_exchange<R>(load<R>(buckets + ((from ^ j) & ~(W - 1))), from & (W - 1)));
-}
 // The medians of `width` columns, in the middle row. Rows are `width` apart.
 template <class R>
 STRATAGEMM_TARGET void compressed_medians(compressed_parts::median_network const& network, R* x,
@@ -117,7 +109,54 @@ STRATAGEMM_TARGET void compressed_medians(compressed_parts::median_network const
         }
     }
 }
+// The same for a vector of columns.
+template <class R>
+STRATAGEMM_OP void compressed_compare(vec<R>& low, vec<R>& high) {
+    vec<R> const a = low, b = high;
+    low = a < b ? a : b, high = a < b ? b : a;
+}
+template <class R, int Count, std::size_t... Step>
+STRATAGEMM_OP vec<R> compressed_median(vec<R> (&x)[Count], std::index_sequence<Step...>) {
+    constexpr auto const& network = compressed_network<Count>;
+    (compressed_compare<R>(x[network.at[Step].low], x[network.at[Step].high]), ...);
+    return x[Count / 2];
+}
+// What sketch s says of a vector of elements from j on.
+template <class R>
+STRATAGEMM_OP vec<R> compressed_fetch(compressed_row<R> const& g, int s, std::uint32_t j) {
+    constexpr auto W = static_cast<std::uint32_t>(lanes<R>);
+    std::uint32_t const from = g.from[s];
+    return g.signs[s] *
+           compressed_exchange<R>(load<R>(g.tables[s] + ((from ^ j) & ~(W - 1))), from & (W - 1));
+}
+template <class R, int Count>
+STRATAGEMM_TARGET void compressed_estimate_few(compressed_row<R> const& g) {
+    if constexpr (Count > 1)
+        if (g.count < Count) return compressed_estimate_few<R, Count - 2>(g);
+    constexpr std::make_index_sequence<static_cast<std::size_t>(compressed_network<Count>.steps)> steps;
+    for (std::uint32_t j = 0; j < static_cast<std::uint32_t>(g.width); j += lanes<R>) {
+        vec<R> x[Count];
+        STRATAGEMM_UNROLLED
+        for (int s = 0; s < Count; ++s) x[s] = compressed_fetch<R>(g, s, j);
+        store<R>(g.to + j, g.alpha * compressed_median<R, Count>(x, steps));
+    }
+}
+template <class R>
+STRATAGEMM_TARGET void compressed_estimate(compressed_row<R> const& g) {
+    if (g.count <= compressed_unrolled) return compressed_estimate_few<R, compressed_unrolled>(g);
+    constexpr index_t width = compressed_width<R>;
+    R x[compressed_parts::most_sketches * width];
+    for (index_t first = 0; first < g.width; first += width) {
+        index_t const some = smaller(width, g.width - first);
+        for (int s = 0; s < g.count; ++s)
+            for (index_t j = 0; j < some; j += lanes<R>)
+                store<R>(x + s * some + j, compressed_fetch<R>(g, s, static_cast<std::uint32_t>(first + j)));
+        compressed_medians<R>(*g.network, x, some);
+        for (index_t j = 0; j < some; j += lanes<R>)
+            store<R>(g.to + first + j, g.alpha * load<R>(x + g.count / 2 * some + j));
+    }
+}
 
 template <class R>
 inline constexpr compressed_kernels<R> compressed_table{lanes<R>, compressed_turn<R>, compressed_dots<R>,
-                                                        compressed_fetch<R>, compressed_medians<R>};
+                                                        compressed_estimate<R>, compressed_medians<R>};

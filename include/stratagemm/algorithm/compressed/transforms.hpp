@@ -75,26 +75,44 @@ public:
 
     int sketches() const { return size_.sketches; }
     R const* table(index_t sketch) const { return own_.tables + sketch * size_.buckets(); }
-    // Where estimates of a row are, from a column on that is a multiple of `width`: at bucket ^ 0, bucket ^ 1, ..., but
-    // for a sign.
-    struct place {
-        std::uint32_t bucket;
-        bool is_negative;
+    // The buckets of so many columns, from a multiple of this number on, differ in the low bits of their numbers.
+    index_t piece() const { return smaller(compressed_piece<R>, size_.buckets()); }
+
+    // Estimates of the elements of a row of C.
+    class row {
+    public:
+        explicit row(walsh_hadamard_sketch const& of) : of_(of), network_(of.sketches()) {
+            for (int s = 0; s < of.sketches(); ++s) tables_[s] = of.table(s);
+        }
+        void move_to(index_t i) {
+            auto const at = static_cast<std::uint32_t>(i);
+            for (int s = 0; s < of_.sketches(); ++s) {
+                buckets_[s] = of_.own_.hashes[s].bucket_of_row(at);
+                is_negative_[s] = of_.own_.hashes[s].row_is_negative(at);
+            }
+        }
+        // `to` has room for whole vectors.
+        void estimate(index_t j, index_t count, R alpha, R* to) const {
+            auto const at = static_cast<std::uint32_t>(j);
+            std::uint32_t from[most_sketches];
+            R signs[most_sketches];
+            for (int s = 0; s < of_.sketches(); ++s) {
+                auto const& h = of_.own_.hashes[s];
+                from[s] = buckets_[s] ^ h.bucket_of_col(at);
+                signs[s] = is_negative_[s] != h.col_is_negative(at) ? R(-1) : R(1);
+            }
+            index_t const W = of_.kernels_.lanes;
+            of_.kernels_.estimate(
+                {of_.sketches(), tables_, from, signs, divide_up(count, W) * W, alpha, to, &network_});
+        }
+
+    private:
+        walsh_hadamard_sketch const& of_;
+        median_network network_;
+        R const* tables_[most_sketches];
+        std::uint32_t buckets_[most_sketches];
+        bool is_negative_[most_sketches];
     };
-    place row(index_t sketch, index_t i) const {
-        auto const& h = own_.hashes[sketch];
-        return {h.bucket_of_row(static_cast<std::uint32_t>(i)),
-                h.row_is_negative(static_cast<std::uint32_t>(i))};
-    }
-    place col(index_t sketch, index_t j) const {
-        auto const& h = own_.hashes[sketch];
-        return {h.bucket_of_col(static_cast<std::uint32_t>(j)),
-                h.col_is_negative(static_cast<std::uint32_t>(j))};
-    }
-    void fetch(index_t sketch, place const& row, place const& col, R* to) const {
-        kernels_.fetch(table(sketch), row.bucket ^ col.bucket,
-                       row.is_negative != col.is_negative ? R(-1) : R(1), width, to);
-    }
 
 private:
     index_t padded(int side) const { return index_t{1} << bits_[side]; }

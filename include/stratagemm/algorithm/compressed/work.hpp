@@ -59,15 +59,16 @@ public:
         return with(size, all_threads(base_.leaf()),
                     [](auto& sketch) { return sketch.template bytes<arena>(); });
     }
-    // f(part, i, j, count, estimates) for all elements of A B, a piece of a row at a time; parts are runs of rows.
+    // f(part, i, j, count, x) for all elements of A B, a piece of a row at a time, with alpha times their estimates in x;
+    // parts are runs of rows.
     template <class F>
-    status each(sketch_size size, arena& memory, int parts, F const& f) const {
+    status each(sketch_size size, R alpha, arena& memory, int parts, F const& f) const {
         double const sums = static_cast<double>(size.numbers()) * static_cast<double>(a_.cols),
                      elements = static_cast<double>(a_.rows) * static_cast<double>(b_.cols);
         int const team = base_.leaf().team(sums + elements * size.sketches);
         return with(size, team, [&](auto& sketch) -> status {
             if (status s = sketch.run(options_.seed, memory); !s) return s;
-            each_median<R>(base_.leaf(), sketch, a_.rows, b_.cols, team, parts, f);
+            each_median<R>(base_.leaf(), sketch, alpha, a_.rows, b_.cols, team, parts, f);
             return {};
         });
     }
