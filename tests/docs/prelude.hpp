@@ -4,6 +4,7 @@
 
 #include <stratagemm/algorithm/monte_carlo.hpp>
 #include <stratagemm/algorithm/sketched.hpp>
+#include <stratagemm/algorithm/compressed.hpp>
 #include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/cp.hpp>
 #include <stratagemm/structure/dct.hpp>

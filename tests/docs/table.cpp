@@ -2,6 +2,7 @@
 // them: H, O, C and R for host, opencl, cuda and reference. A letter stands for every type of its column.
 #include "prelude.hpp"
 
+#include <stratagemm/algorithm/compressed.hpp>
 #include <stratagemm/algorithm/out_of_core.hpp>
 #include <stratagemm/algorithm/verified.hpp>
 
@@ -231,6 +232,7 @@ int main() {
     row<layer<sg::verified>>("`verified`: checked");
     row<layer<sg::monte_carlo>>("`monte_carlo`: approximate, from drawn columns and rows");
     row<layer<gaussian_sketched>>("`sketched`: approximate, by a random matrix");
+    row<layer<sg::compressed>>("`compressed`: sketches of C, to a tolerance");
     row<staged>("`out_of_core`, `staged`: operands on the host");
     row<sum>("operands `sum`, results `spread`");
     row<csr>("operands `csr`, `coo`, `ell`, `blocked_ell`, `bsr`, `two_of_four`: sparse A or B");

@@ -19,6 +19,7 @@ enum class compressed_form { walsh_hadamard, fourier };
 namespace compressed_parts {
 
 inline constexpr int most_sketches = 31, least_bits = 6, most_bits = 24;
+inline constexpr int unrolled = 15; // so many sketches have a network of their own, in registers
 
 struct sketch_size {
     int bits = 0, sketches = 0; // 0: none
@@ -77,24 +78,28 @@ inline double most_happen(int d, double p) {
     return sum;
 }
 
-// Seconds, roughly, in vectors of `lanes` numbers that are loaded, multiplied and added, or compared.
+// Seconds, roughly: what a core that ran with vectors of 16 floats took for each vector of `lanes` numbers.
 struct compressed_times {
     double m, n, k, lanes, threads;
 
     double of(sketch_size size, compressed_form form) const {
-        double const d = size.sketches, b = static_cast<double>(size.buckets()), vectors = 1 / lanes;
-        double const median = d + 2 * median_network(size.sketches).steps;
+        double const d = size.sketches, b = static_cast<double>(size.buckets()), vector = 1 / lanes;
+        double const compared = d + 2 * median_network(size.sketches).steps;
+        double const written = m * n * 1e-9;
         if (form == compressed_form::fourier) {
-            double const one = b * k * (2.5 * size.bits + 6), all = 2 * d * one + d * (m + n) * k;
-            return (0.5e-9 * all + 1e-9 * m * n * (d + median * vectors)) / threads;
+            double const transforms = 2 * d * k * b * (2.5 * size.bits + 6), added = d * k * (m + n);
+            double const medians = m * n * (d * 1e-9 + compared * in_memory * vector);
+            return ((transforms + added) * 0.5e-9 + medians + written) / threads;
         }
-        double const transforms = k * (padded(m) + padded(n)) * vectors;
-        return (6e-9 * transforms + d * b * (1e-9 * k * vectors + 12e-9) +
-                0.7e-9 * m * n * (d + median) * vectors) /
-               threads;
+        double const transforms = k * (padded(m) + padded(n)) * vector * 15e-9;
+        double const dots = d * b * (k * vector * 1.2e-9 + 12e-9);
+        double const medians =
+            m * n * vector * (d + compared) * (size.sketches <= unrolled ? in_registers : in_memory);
+        return (transforms + dots + medians + written) / threads;
     }
 
 private:
+    static constexpr double in_registers = 0.32e-9, in_memory = 0.7e-9;
     static double padded(double x) {
         double y = 1;
         while (y < x) y *= 2;

@@ -49,8 +49,6 @@ struct compressed_kernels {
     void (*estimate)(compressed_row<R> const&);
     void (*medians)(compressed_parts::median_network const&, R* x, index_t width);
 };
-// So many sketches have a network of their own, in registers.
-inline constexpr int compressed_unrolled = 15;
 template <int Count>
 inline constexpr compressed_parts::median_network compressed_network{Count};
 struct compressed_numbers {

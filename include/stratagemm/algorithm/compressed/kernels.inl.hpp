@@ -143,7 +143,8 @@ STRATAGEMM_TARGET void compressed_estimate_few(compressed_row<R> const& g) {
 }
 template <class R>
 STRATAGEMM_TARGET void compressed_estimate(compressed_row<R> const& g) {
-    if (g.count <= compressed_unrolled) return compressed_estimate_few<R, compressed_unrolled>(g);
+    if (g.count <= compressed_parts::unrolled)
+        return compressed_estimate_few<R, compressed_parts::unrolled>(g);
     constexpr index_t width = compressed_width<R>;
     R x[compressed_parts::most_sketches * width];
     for (index_t first = 0; first < g.width; first += width) {
