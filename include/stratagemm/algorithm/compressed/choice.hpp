@@ -8,7 +8,7 @@
 // b >= 4 Z stands for (Hoeffding). Many small sketches or few large ones: the one that takes less time.
 #pragma once
 
-#include "../../core/config.hpp"
+#include "../../core/types.hpp"
 
 #include <cstdint>
 

@@ -132,8 +132,8 @@ private:
         auto const each = [&](auto const& f) {
             for (index_t s = 0; s < size_.sketches; ++s)
                 own_.hashes[s].each_place(
-                    bits_[1], [&](std::uint32_t w, std::uint32_t row, std::uint32_t col) {
-                        f(begins[col / tile_ * padded(0) + row], s * size_.buckets() + w, col);
+                    bits_[1], [&](std::uint32_t w, std::uint32_t line, std::uint32_t col) {
+                        f(begins[col / tile_ * padded(0) + line], s * size_.buckets() + w, col);
                     });
         };
         for (index_t i = 0; i <= keys_; ++i) own_.begins[i] = 0;
