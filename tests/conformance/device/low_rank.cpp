@@ -1,6 +1,7 @@
 // Factors of a matrix on a device: products with factors against the oracle, and factors that are found, against the
 // matrix itself.
 #include "catch.hpp"
+#include "csr_there.hpp"
 #include "policies.hpp"
 
 #include <stratagemm/stratagemm.hpp>
@@ -8,6 +9,7 @@
 
 #include <cmath>
 #include <complex>
+#include <vector>
 
 using namespace trials;
 
@@ -83,4 +85,42 @@ TEMPLATE_TEST_CASE("low_rank on a device", "", float, std::complex<float>, doubl
     there_back.download(back);
     CHECK(distance(a, back) <= g.report().bound.worst);
     CHECK(g.report().bound.worst < 2.1); // 16 vectors, and at most all of A is left
+}
+
+TEMPLATE_TEST_CASE("low_rank on a device: sketches and operands", "", float, std::complex<float>) {
+    using T = TestType;
+    under_test const device;
+    sg::index_t const m = 70, n = 50, rank = 5, wide = 20;
+    auto const u = some_values<T>(m, rank, 1), v = some_values<T>(rank, wide, 2),
+               w = some_values<T>(wide, n, 3);
+    sg::matrix<T> uv(m, wide), a(m, n), back(m, n);
+    sg::gemm(sg::reference{}, u, v, uv);
+    sg::gemm(sg::reference{}, uv, w, a);
+    there<T> const there_a(device, a), there_uv(device, uv), there_w(device, w);
+    there<T> there_back(device, m, n);
+    auto const certified = [&](auto const& f, sg::matrix<T> const& exact) {
+        sg::gemm(device, f.view().left, f.view().right, there_back);
+        there_back.download(back);
+        CHECK(distance(exact, back) <= f.report().bound.worst * 1.001);
+        CHECK(f.report().bound.worst <= 1e-4);
+        CHECK(f.rank() <= 8);
+    };
+    for (auto const sketch :
+         {sg::low_rank_sketch::gaussian, sg::low_rank_sketch::signs, sg::low_rank_sketch::srht})
+        certified(sg::low_rank(device, there_a, {.tolerance = 1e-4, .seed = 3, .sketch = sketch}), a);
+    certified(sg::low_rank(device, sg::factored(there_uv, there_w), {.tolerance = 1e-4, .seed = 3}), a);
+    // Five rows that are not zero.
+    sg::matrix<T> sparse(m, n);
+    std::vector<std::int32_t> begins{0}, columns;
+    std::vector<T> values;
+    for (sg::index_t i = 0; i < m; ++i) {
+        for (sg::index_t j = 0; j < n && i % 15 == 3; j += 2) {
+            sparse(i, j) = a(i, j), values.push_back(a(i, j));
+            columns.push_back(static_cast<std::int32_t>(j));
+        }
+        begins.push_back(static_cast<std::int32_t>(columns.size()));
+    }
+    csr_there<T, std::int32_t> const there_sparse(
+        device, {m, n, begins.data(), columns.data(), values.data(), begins.back()}, 7);
+    certified(sg::low_rank(device, there_sparse.view, {.tolerance = 1e-4, .seed = 3}), sparse);
 }

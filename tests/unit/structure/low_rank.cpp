@@ -283,6 +283,8 @@ TEST_CASE("low_rank by a layer") {
     CHECK(f.rank() == 6);
     auto const g = sg::low_rank(sg::ozaki{sg::host{1}}, a, {.tolerance = 1e-5, .seed = 3});
     CHECK(distance(a, g) <= g.report().bound.worst);
+    auto const h = sg::low_rank(sg::verified{sg::host{1}}, a, {.tolerance = 1e-5, .seed = 3});
+    CHECK(distance(a, h) <= h.report().bound.worst);
     auto const refused = sg::try_low_rank(policy, a, {.rank = 6, .sketch = sg::low_rank_sketch::srht});
     REQUIRE(!refused);
     CHECK(contains(refused.error().what(), "has no products with this `sketch`"));

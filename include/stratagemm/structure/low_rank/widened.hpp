@@ -8,6 +8,7 @@
 
 #include "../csr.hpp"
 #include "../factored.hpp"
+#include "../sketch/signs.hpp"
 #include "../toeplitz.hpp"
 
 STRATAGEMM_BEGIN
