@@ -1,6 +1,7 @@
 #include "catch.hpp"
 #include "unit/support.hpp"
 
+#include <stratagemm/algorithm/verified.hpp>
 #include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/low_rank.hpp>
 
