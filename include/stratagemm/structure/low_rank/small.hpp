@@ -137,30 +137,80 @@ small_matrix<W> spanning_vectors(small_matrix<W> const& g, double budget, double
     return vectors;
 }
 
+// x^H y and a rotation of two columns, four real numbers at a time.
+typedef double four_numbers __attribute__((vector_size(4 * sizeof(double))));
+inline double dot_of_columns(double const* x, double const* y, index_t m) {
+    constexpr index_t side = 4;
+    four_numbers sums[2]{}, a, b;
+    index_t i = 0;
+    for (; i + 2 * side <= m; i += 2 * side)
+        for (int half = 0; half < 2; ++half) {
+            __builtin_memcpy(&a, x + i + half * side, sizeof(a));
+            __builtin_memcpy(&b, y + i + half * side, sizeof(b));
+            sums[half] += a * b;
+        }
+    four_numbers const both = sums[0] + sums[1];
+    double sum = both[0] + both[1] + (both[2] + both[3]);
+    for (; i < m; ++i) sum += x[i] * y[i];
+    return sum;
+}
+inline void rotate_columns(double* x, double* y, index_t m, double cosine, double sine, double phase) {
+    constexpr index_t side = 4;
+    double const c = cosine * phase, s = sine * phase;
+    index_t i = 0;
+    for (; i + side <= m; i += side) {
+        four_numbers a, b;
+        __builtin_memcpy(&a, x + i, sizeof(a)), __builtin_memcpy(&b, y + i, sizeof(b));
+        four_numbers const first = cosine * a - s * b, second = sine * a + c * b;
+        __builtin_memcpy(x + i, &first, sizeof(first)), __builtin_memcpy(y + i, &second, sizeof(second));
+    }
+    for (; i < m; ++i) {
+        double const a = x[i], b = y[i];
+        x[i] = cosine * a - s * b, y[i] = sine * a + c * b;
+    }
+}
+template <complex_like W>
+W dot_of_columns(W const* x, W const* y, index_t m) {
+    W sum(0);
+    for (index_t i = 0; i < m; ++i) sum += conjugate(x[i]) * y[i];
+    return sum;
+}
+template <complex_like W>
+void rotate_columns(W* x, W* y, index_t m, double cosine, double sine, W phase) {
+    for (index_t i = 0; i < m; ++i) {
+        W const a = x[i], b = y[i] * conjugate(phase);
+        x[i] = W(cosine) * a - W(sine) * b, y[i] = W(sine) * a + W(cosine) * b;
+    }
+}
+
 // Rotates pairs of columns of X until all are orthogonal (Hestenes: Inversion of matrices by biorthogonalization, 1958):
-// they are then left singular vectors times their singular values. Returns false if they are not after many sweeps.
+// they are then left singular vectors times their singular values. Returns false if they are not after many sweeps, or
+// if there is no memory.
 template <class W>
 bool rotate_to_singular_vectors(small_matrix<W>& x) {
     index_t const n = x.cols(), m = x.rows();
+    list<double> squares; // of the norms of columns
+    if (!squares.resize(static_cast<std::size_t>(n))) return false;
+    auto const column = [&](index_t j) { return x.data() + j * m; };
+    auto const measure = [&](index_t j) { return real_part(dot_of_columns(column(j), column(j), m)); };
     for (int sweep = 0; sweep < 60; ++sweep) {
         bool is_done = true;
+        for (index_t j = 0; j < n; ++j) squares[static_cast<std::size_t>(j)] = measure(j);
         for (index_t p = 0; p < n; ++p)
             for (index_t q = p + 1; q < n; ++q) {
-                double a = 0, b = 0;
-                W c(0);
-                for (index_t i = 0; i < m; ++i)
-                    a += squared(x(i, p)), b += squared(x(i, q)), c += conjugate(x(i, p)) * x(i, q);
+                double &a = squares[static_cast<std::size_t>(p)], &b = squares[static_cast<std::size_t>(q)];
+                W const c = dot_of_columns(column(p), column(q), m);
                 double const off = __builtin_sqrt(squared(c));
                 if (off <= 1e-15 * __builtin_sqrt(a) * __builtin_sqrt(b) || off == 0) continue;
                 is_done = false;
                 double const tau = (b - a) / (2 * off),
                              t = (tau < 0 ? -1 : 1) / (__builtin_fabs(tau) + __builtin_sqrt(1 + tau * tau)),
-                             cosine = 1 / __builtin_sqrt(1 + t * t), sine = t * cosine;
+                             cosine = 1 / __builtin_sqrt(1 + t * t), change = t * off;
                 W const phase = c / W(off); // makes the product of both columns real
-                for (index_t i = 0; i < m; ++i) {
-                    W const xp = x(i, p), xq = x(i, q) * conjugate(phase);
-                    x(i, p) = W(cosine) * xp - W(sine) * xq, x(i, q) = W(sine) * xp + W(cosine) * xq;
-                }
+                rotate_columns(column(p), column(q), m, cosine, t * cosine, phase);
+                // A norm that becomes much smaller has lost digits.
+                a = a - change > 0.5 * a ? a - change : measure(p);
+                b = b + change > 0.5 * b ? b + change : measure(q);
             }
         if (is_done) return true;
     }
