@@ -96,18 +96,22 @@ struct device_kernel {
     bool uses_double = false;
     bool exact = false;               // a b + c is not to be contracted
     std::string (*types)() = nullptr; // more definitions, called when the kernel is compiled
-    std::size_t shared_bytes = 0;     // whose size the launch sets; only for a warpgroup_leaf
+    std::size_t shared_bytes = 0;     // whose size the launch sets: LARGE_SHARED, or for a warpgroup_leaf
     // More text, behind `text`, written when the kernel is compiled: steps and tables that depend on numbers.
     std::string (*write)(text_numbers const&) = nullptr;
     text_numbers numbers{};
 };
+// SHARED of a kernel has at most so many bytes in each language.
+inline constexpr std::size_t device_declared_bytes = 48 << 10;
 struct device_limits {
     index_t groups = 0; // of one launch, in the first dimension
     bool has_double = false;
     std::size_t memory_bytes = 0; // what the device has, and can give in one piece
     double link = 10e9; // bytes a second between host and device in one direction: roughly, for estimates
-    double bandwidth = 100e9; // bytes a second of its memory, likewise
-    bool is_cpu = false;      // a core does the work of a group, one work-item after another
+    double bandwidth = 100e9;        // bytes a second of its memory, likewise
+    int group_items = 256;           // work-items of a group, at most; any device has these,
+    std::size_t group_bytes = 32768; // and so many bytes of shared memory for a group
+    bool is_cpu = false;             // a core does the work of a group, one work-item after another
 };
 
 // A leaf whose memory is a device's.

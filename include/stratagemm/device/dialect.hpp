@@ -16,6 +16,8 @@
 //   GLOBAL T *p                      a pointer into a buffer, as functions take it
 //   SHARED T x[n]                    memory of the group, declared in the outermost block of a kernel and not
 //                                    initialised. T is float, double, int, uint, ulong or byte
+//   LARGE_SHARED(T, x, n);           the same, where it is more than device_declared_bytes: the only such array of a
+//                                    kernel whose launch has shared_bytes
 //   BARRIER()                        waits for all work-items of the group, and shows what they wrote to
 //                                    SHARED
 //   ANY(flag, x)                     sets flag, a SHARED int, to whether x holds for any work-item of the

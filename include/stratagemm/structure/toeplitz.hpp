@@ -21,8 +21,8 @@
 
 #include "../gemm.hpp"
 #include "borrowed_vector.hpp"
+#include "toeplitz/keep.hpp"
 #include "toeplitz/product.hpp"
-#include "toeplitz/transforms.hpp"
 
 STRATAGEMM_BEGIN
 

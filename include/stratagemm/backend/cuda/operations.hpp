@@ -20,11 +20,14 @@ public:
         cuda_device const& d = session_->device();
         bool const hopper = d.capability >= 90, ampere = d.capability == 80;
         double const bandwidth_of_one = hopper ? 25e9 : ampere ? 14e9 : 8e9; // of a multiprocessor
-        return {device_longest, true, d.global_bytes,
-                hopper               ? 45e9
-                : d.capability >= 80 ? 20e9
-                                     : 10e9,
-                bandwidth_of_one * d.units};
+        device_limits limits;
+        limits.groups = device_longest, limits.has_double = true;
+        limits.memory_bytes = d.global_bytes;
+        limits.link = hopper ? 45e9 : d.capability >= 80 ? 20e9 : 10e9;
+        limits.bandwidth = bandwidth_of_one * d.units;
+        limits.group_items = 1024;
+        if (d.shared_bytes > limits.group_bytes) limits.group_bytes = d.shared_bytes;
+        return limits;
     }
 
     // See warpgroup_leaf in core/leaf.hpp.

@@ -1,7 +1,7 @@
 // Transforms of the columns of a matrix on a device: what is launched. written.hpp has the kernels.
 //
 // A transform of up to 4096 points reads its elements once and writes its results once, and so does one of any other
-// length up to 2048. Longer transforms go through workspace, by two or more launches. The bytes that are read and
+// length up to 2048; where a group of the device has more work-items and shared memory, one of more points. Longer transforms go through workspace, by two or more launches. The bytes that are read and
 // written are the floor of the time.
 #pragma once
 
@@ -51,7 +51,7 @@ class dft_on_device {
 
 public:
     dft_on_device(Leaf const& leaf, Q const& problem, bool turned)
-        : leaf_(leaf), p_(problem), turned_(turned), division_(problem.a.points) {
+        : leaf_(leaf), p_(problem), turned_(turned), division_(problem.a.points, leaf.limits()) {
         auto const& a = p_.a;
         x_ = {p_.b.row_stride, p_.b.col_stride,     p_.b_step,
               a.cols,          within(a.col_shift), a.conjugate != p_.b.conjugate};
@@ -199,6 +199,7 @@ private:
             (!division_.is_long() || (w.flags & (dft_in_chirp | dft_out_chirp | dft_from_chirp)));
         auto kernel = dft_kernel<In, C>(
             {{w.points, w.flags, w.order, division_.length, uses_chirp ? division_.n : 0}}, by.items);
+        kernel.shared_bytes = by.launched_bytes();
         auto const e = adds() ? p_.e.data : handle<C const>(p_.c.data);
         return or_no_memory([&] {
             typename Leaf::template epilogue<C> const last(p_.epilogue);

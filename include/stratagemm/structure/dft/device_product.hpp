@@ -67,7 +67,7 @@ public:
     footprint workspace(S const& s) const {
         using R = real_t<typename S::c_type>;
         footprint need;
-        dft_device_division<R> const d(points_of(s));
+        auto const d = division_of(s);
         auto const bytes = [](index_t numbers) {
             return arena::rounded(static_cast<std::size_t>(2 * numbers) * sizeof(R));
         };
@@ -84,7 +84,7 @@ public:
         double const u = unit_roundoff<R>(), k = s.k < 1 ? 1 : static_cast<double>(s.k),
                      adds = s.adds ? 4 : 0;
         constexpr double factors = 4.5; // alpha and the operand's own
-        dft_errors const e = errors_of(dft_device_division<R>(points_of(s)));
+        dft_errors const e = errors_of(division_of(s));
         double const stretch = __builtin_sqrt(static_cast<double>(points_of(s)) / k),
                      typical = 4.5 * 0.5 * __builtin_sqrt((e.steps + 2) / k);
         return {((e.worst + factors) * stretch + adds) * u, (typical + adds) * u, true};
@@ -93,7 +93,7 @@ public:
     template <class S>
     double estimate(S const& s) const {
         using R = real_t<typename S::c_type>;
-        dft_device_division<R> const d(points_of(s));
+        auto const d = division_of(s);
         double const launches = d.launches.count * (d.is_chirp() && d.is_long() ? 3 : 1),
                      length = static_cast<double>(d.is_long() ? d.length : d.n),
                      bytes = 2 * launches * length * 2 * sizeof(R) * static_cast<double>(transforms_of(s));
@@ -102,7 +102,7 @@ public:
     template <class S>
     std::string describe(S const& s) const {
         using R = real_t<typename S::c_type>;
-        dft_device_division<R> const d(points_of(s));
+        auto const d = division_of(s);
         std::string text = "dft of " + std::to_string(points_of(s)) + " points";
         if (d.is_chirp()) text += " by a convolution of " + std::to_string(d.length) + " (Bluestein)";
         for (int i = 0; i < d.launches.count; ++i) {
@@ -124,6 +124,12 @@ public:
             auto const q = p.transposed();
             return dft_on_device<Leaf, std::remove_const_t<decltype(q)>, arena>(leaf, q, true).run(memory);
         }
+    }
+
+private:
+    template <class S>
+    auto division_of(S const& s) const {
+        return dft_device_division<real_t<typename S::c_type>>(points_of(s), this->leaf().limits());
     }
 };
 

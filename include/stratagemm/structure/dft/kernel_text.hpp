@@ -75,8 +75,9 @@ FUNCTION void dft_7(REAL *x, REAL *y, int s) {
 }
 )";
 
-// What ends and begins a launch: elements of X, C and workspace by numbers of a transform.
-inline constexpr char dft_memory_text[] = R"(
+// Which transforms a group has. dft_memory_text is what ends and begins a launch: elements of X, C and workspace by numbers
+// of a transform.
+inline constexpr char dft_places_text[] = R"(
 /* A unit is a transform, or a part of a long one: transform `set` of the launch, from its element j on. The launch
    does `sets` transforms. Transform first + set is column `col` of matrix `batch`. */
 typedef struct {
@@ -118,19 +119,8 @@ FUNCTION dft_place dft_behind(dft_place there, int of, index units, index sets, 
     return there;
 }
 #define BEHIND(of) dft_behind(head, of, units, sets, first, cols)
-/* Element `number` of a transform, as its definition counts, is in row ROW_OF(number, shift). */
-#define ROW_OF(number, shift) ((number) + (shift) < ALL_POINTS ? (number) + (shift) : (number) + (shift) - ALL_POINTS)
-/* In registers: (to_x, to_y) = element i of the unit at `there`. */
-#define READ_POINT(to_x, to_y, there, i)                                              \
-    do {                                                                              \
-        index const number = (there).j + (index)(i) * SPAN;                           \
-        index const row = IN_MOVED ? ROW_OF(number, x_shift) : number;                \
-        to_x = 0, to_y = 0;                                                           \
-        if ((there).has && (!IN_CHIRP || number < CHIRP) && (!IN_MOVED || row < x_rows)) { \
-            index const at = IN_BASE(there) + row * (IN_UNIT ? 1 : x_point);          \
-            READ_X(to_x, to_y, at);                                                   \
-        }                                                                             \
-    } while (0)
+/* Result i of a unit is this element of a transform. */
+#define NUMBER_OF(there, i) ((there).j / LEAD * LEAD * POINTS + (there).j % LEAD + (index)(i) * LEAD)
 /* Complex numbers whose address is a multiple of their size, or of half their size. */
 #define LOAD_ALIGNED(aligned, to, p, at)                                              \
     do {                                                                              \
@@ -149,6 +139,22 @@ FUNCTION dft_place dft_behind(dft_place there, int of, index units, index sets, 
             STORE_VECTOR(REAL, 2, (GLOBAL REAL *)((p) + (at)), 0, whole);             \
         } else {                                                                      \
             STORE(OUT, p, at, from);                                                  \
+        }                                                                             \
+    } while (0)
+)";
+
+inline constexpr char dft_memory_text[] = R"(
+/* Element `number` of a transform, as its definition counts, is in row ROW_OF(number, shift). */
+#define ROW_OF(number, shift) ((number) + (shift) < ALL_POINTS ? (number) + (shift) : (number) + (shift) - ALL_POINTS)
+/* In registers: (to_x, to_y) = element i of the unit at `there`. */
+#define READ_POINT(to_x, to_y, there, i)                                              \
+    do {                                                                              \
+        index const number = (there).j + (index)(i) * SPAN;                           \
+        index const row = IN_MOVED ? ROW_OF(number, x_shift) : number;                \
+        to_x = 0, to_y = 0;                                                           \
+        if ((there).has && (!IN_CHIRP || number < CHIRP) && (!IN_MOVED || row < x_rows)) { \
+            index const at = IN_BASE(there) + row * (IN_UNIT ? 1 : x_point);          \
+            READ_X(to_x, to_y, at);                                                   \
         }                                                                             \
     } while (0)
 #if IN_INSIDE
@@ -178,8 +184,6 @@ FUNCTION dft_place dft_behind(dft_place there, int of, index units, index sets, 
             next_x = read.z, next_y = x_sign * read.w;                \
         }                                                                             \
     } while (0)
-/* Result i of a unit is this element of a transform. */
-#define NUMBER_OF(there, i) ((there).j / LEAD * LEAD * POINTS + (there).j % LEAD + (index)(i) * LEAD)
 /* A real factor leaves an infinite part alone. */
 #define TIMES_FACTOR(to_x, to_y, from_x, from_y)                                      \
     do {                                                                              \

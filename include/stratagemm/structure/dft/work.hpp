@@ -2,6 +2,7 @@
 // transforms in registers and shared memory. It depends on the length, the type and the layout alone.
 #pragma once
 
+#include "../../core/leaf.hpp"
 #include "plan.hpp"
 
 STRATAGEMM_BEGIN
@@ -89,20 +90,30 @@ inline constexpr index_t dft_from_chirp = 65536;   // a chirp is transformed, an
 // A group of `items` work-items does `together` short transforms at once, each by `threads` of them.
 template <class R>
 struct dft_work {
-    static constexpr int most_items = 256, largest_points = 4096;
+    static constexpr int largest_points = 4096;                    // on any device
     static constexpr int largest_radix = sizeof(R) == 4 ? 25 : 16; // more of them do not fit registers
     static constexpr int usual = 128 / (2 * sizeof(R)); // points of a work-item: 128 bytes in flight
-    static constexpr int most_room = 32768;             // bytes of shared memory
+    static constexpr int most_room = 32768;             // bytes of shared memory, for several transforms
+
+    // On this device: a work-item has the usual number of points, and shared memory has room for all.
+    static int largest_on(device_limits const& limits) {
+        index_t const by_items = index_t{usual} * limits.group_items,
+                      by_room = static_cast<index_t>(limits.group_bytes / sizeof(R));
+        return static_cast<int>(larger_of(largest_points, smaller(by_items, by_room)));
+    }
 
     int points;
     dft_radices radices;
+    int most_items; // of a group
     int threads = 1, together = 1, items = 32;
     bool across;
     bool flat_in = false, flat_out = false; // through shared memory, by all work-items in the order of memory
     bool both = false;                      // real and imaginary parts are exchanged at once
 
     dft_work(int points_, index_t flags)
-        : points(points_), radices(points_, largest_radix), across((flags & dft_in_across) != 0) {
+        : points(points_), radices(points_, largest_radix),
+          most_items(points <= largest_points ? 256 : (points / usual + 255) / 256 * 256),
+          across((flags & dft_in_across) != 0) {
         choose_threads();
         int const room = points * static_cast<int>(sizeof(R));
         if (across) {
@@ -140,6 +151,12 @@ struct dft_work {
         int const words = static_cast<int>(sizeof(R) / 4),
                   groups = 65536 / (items * (2 * (kept() + 16) * words + 32));
         return groups < 1 ? 1 : groups;
+    }
+    // Of shared memory: numbers, and bytes that the launch has to ask for.
+    int numbers_of_room() const { return (flat_points() + 31) / 32 * 32 * (both ? 2 : 1); }
+    std::size_t launched_bytes() const {
+        auto const all = static_cast<std::size_t>(numbers_of_room()) * sizeof(R);
+        return all > device_declared_bytes ? all : 0;
     }
     int flat_rounds() const { return (points * together + items - 1) / items; }
     int flat_points() const { return points * together; }
@@ -216,9 +233,10 @@ struct dft_device_division {
     index_t n, length;
     dft_launches launches;
 
-    explicit dft_device_division(index_t points)
+    explicit dft_device_division(index_t points, device_limits const& limits = {})
         : n(points < 1 ? 1 : points), length(is_smooth(n) ? n : smooth_from(2 * n - 1)),
-          launches(length, dft_work<R>::largest_points) {}
+          launches(length, // a chirp in one launch has tables of three lengths in its text
+                   is_chirp() ? dft_work<R>::largest_points : dft_work<R>::largest_on(limits)) {}
     bool is_chirp() const { return length != n; }
     bool is_long() const { return launches.count > 1; }
     // Transforms that are done at once, if one has to go through workspace: enough to keep a device busy.

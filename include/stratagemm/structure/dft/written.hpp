@@ -26,6 +26,15 @@ public:
           all_(numbers.at[3]), chirp_(numbers.at[4]), work_(points_, flags_) {}
 
     std::string write() {
+        begin();
+        text_ += std::string(dft_places_text) + dft_memory_text;
+        kernel();
+        return std::move(text_);
+    }
+
+protected:
+    // Arithmetic and tables, which kernels of products by transforms have, too.
+    void begin() {
         constants();
         text_ += dft_primitives_text;
         for (int i = 0; i < work_.radices.count; ++i) {
@@ -34,12 +43,7 @@ public:
             if (!known) butterfly(dft_radix::of(work_.radices.radix[i]));
         }
         tables();
-        text_ += dft_memory_text;
-        kernel();
-        return std::move(text_);
     }
-
-private:
     // Which work-item has which number in which register.
     struct layout {
         enum kind { reads, writes, flat } of;
@@ -252,15 +256,15 @@ private:
         }
         text_ += body + " }\n        }\n    }\n";
     }
-    std::string spot() const {
+    std::string spot(std::string const& i = "i") const {
         return std::string("room[SWIZZLED(") +
-               (work_.across ? "i * " + of(work_.together) + " + of" : "of * POINTS + i") + ")]";
+               (work_.across ? i + " * " + of(work_.together) + " + of" : "of * POINTS + " + i) + ")]";
     }
-    std::string second_spot() const {
-        std::string s = spot();
+    std::string second_spot(std::string const& i = "i") const {
+        std::string s = spot(i);
         return s.insert(5, of(room()) + " + ");
     }
-    int room() const { return (work_.flat_points() + 31) / 32 * 32; }
+    int room() const { return work_.numbers_of_room() / (work_.both ? 2 : 1); }
     // From one layout to another through shared memory.
     void exchange(layout const& from, layout const& to) {
         std::string const barrier = "    STEP_BARRIER();\n";
@@ -347,18 +351,17 @@ private:
         if (by.of != layout::flat) return "dft_place const there = mine; ";
         return is_fixed(by) ? "dft_place const there = across; " : "dft_place const there = BEHIND(of); ";
     }
-    void kernel() {
-        bool const pairs_in = has(dft_in_pairs), pairs_out = has(dft_out_pairs);
-        layout const head{layout::reads, 0, false, pairs_in}, tail{layout::writes, last(), false, pairs_out};
-        layout const flat_head{layout::flat, 0, work_.across, false},
-            flat_tail{layout::flat, 0, has(dft_out_across), false};
+    // The head of a kernel, with a line for each buffer that not all kernels have, and what all work-items know.
+    void open(std::string const& name_and_parameters, std::string const& buffers) {
         define("KEPT", work_.kept());
-        text_ += work_.names_groups(pairs_in || pairs_out)
+        text_ += work_.names_groups(has(dft_in_pairs | dft_out_pairs))
                      ? "KERNEL_AT_ONCE(ITEMS, " + of(work_.groups_at_once()) + ")"
                      : "KERNEL(ITEMS)";
-        text_ += " dft(DFT_PARAMETERS) {\n    SHARED REAL room[" + of(room() * (work_.both ? 2 : 1)) +
-                 "];\n    OPEN(IN const, x);\n    OPEN(OUT, c);\n#if ENDS\n    OPEN(OUT const, e);\n#endif\n";
-        if (has(dft_out_spectrum)) text_ += "    OPEN(OUT const, spectrum);\n";
+        text_ += ' ' + name_and_parameters + " {\n    " +
+                 (work_.launched_bytes() > 0 ? "LARGE_SHARED(REAL, room, " + of(work_.numbers_of_room()) + ")"
+                                             : "SHARED REAL room[" + of(work_.numbers_of_room()) + "]") +
+                 ";\n    OPEN(IN const, x);\n    OPEN(OUT, c);\n#if ENDS\n    OPEN(OUT const, e);\n#endif\n" +
+                 buffers;
         std::string const t = of(work_.threads), b = of(work_.together);
         text_ += "    int const of = " + (work_.across ? "ITEM % " + b : "ITEM / " + t) +
                  ", thread = " + (work_.across ? "ITEM / " + b : "ITEM % " + t) + ";\n";
@@ -369,6 +372,13 @@ private:
                  ", sets, cols);\n    dft_place const mine = BEHIND(of), across = BEHIND(ITEM % " + b +
                  ");\n    REAL const x_sign = x_conjugated ? -1 : 1, c_sign = c_conjugated ? -1 : 1;\n    "
                  "REAL re[KEPT], im[KEPT];\n";
+    }
+    void kernel() {
+        bool const pairs_in = has(dft_in_pairs), pairs_out = has(dft_out_pairs);
+        layout const head{layout::reads, 0, false, pairs_in}, tail{layout::writes, last(), false, pairs_out};
+        layout const flat_head{layout::flat, 0, work_.across, false},
+            flat_tail{layout::flat, 0, has(dft_out_across), false};
+        open("dft(DFT_PARAMETERS)", has(dft_out_spectrum) ? "    OPEN(OUT const, spectrum);\n" : "");
         if (work_.flat_in) {
             read(flat_head);
             exchange(flat_head, head);

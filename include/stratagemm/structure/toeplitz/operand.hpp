@@ -5,6 +5,7 @@
 // column, backwards, and its first row; a circulant matrix has its column twice.
 #pragma once
 
+#include "../../core/leaf.hpp"
 #include "../../core/policy.hpp"
 
 STRATAGEMM_BEGIN
@@ -13,10 +14,16 @@ template <policy P>
 class toeplitz_product;
 template <policy P>
 class toeplitz_transforms;
+template <policy P>
+class toeplitz_device_transforms;
 template <class P>
 inline constexpr bool is_toeplitz_product = false;
 template <policy P>
 inline constexpr bool is_toeplitz_product<toeplitz_product<P>> = true;
+
+template <policy P>
+using toeplitz_transforms_over = std::conditional_t<device_leaf<leaf_of<P>, typename P::space>,
+                                                    toeplitz_device_transforms<P>, toeplitz_transforms<P>>;
 
 // How products with a Toeplitz matrix are computed.
 enum class toeplitz_way { direct, by_transforms };
@@ -33,7 +40,7 @@ struct toeplitz_form {
     static constexpr toeplitz_way way = Way;
     template <class P>
     requires(Way == toeplitz_way::direct ? !is_toeplitz_product<P> : is_backend<P>) using over =
-        std::conditional_t<Way == toeplitz_way::direct, toeplitz_product<P>, toeplitz_transforms<P>>;
+        std::conditional_t<Way == toeplitz_way::direct, toeplitz_product<P>, toeplitz_transforms_over<P>>;
 
     index_t block_rows = 1, block_cols = 1; // the sides of a block
     // Direct: the sequence is copied first, of the matrix as it is and transposed, and a run has a factor then.

@@ -47,6 +47,73 @@ struct spectrum_sides {
     index_t numbers() const { return width * points; }
 };
 
+// A product with a Toeplitz matrix on the left: m x n blocks of p x q elements times columns of T.
+template <class T>
+struct spectrum_outline {
+    index_t p, q, m, n, columns;
+    bool is_kept;
+    spectrum_sides<T> sides;
+
+    template <class S>
+    explicit spectrum_outline(S const& s)
+        : spectrum_outline(facts_of(s), rows_of(s), s.k, s.m * s.n / rows_of(s) * s.count) {}
+    template <class Form>
+    spectrum_outline(Form const& f, index_t rows, index_t cols, index_t all)
+        : p(f.block_rows), q(f.block_cols), m(rows / p), n(cols / q), columns(all), is_kept(f.kept),
+          sides(m, n) {}
+
+    index_t numbers() const { return p * q * sides.numbers(); } // of the spectra
+
+private:
+    template <class S>
+    static auto facts_of(S const& s) {
+        if constexpr (requires { S::a_form::way; })
+            return s.a_facts;
+        else
+            return s.b_facts.transposed();
+    }
+    template <class S>
+    static index_t rows_of(S const& s) {
+        index_t rows = s.n;
+        if constexpr (requires { S::a_form::way; }) rows = s.m;
+        return rows < 1 ? 1 : rows;
+    }
+};
+// Products that are accepted by transforms, but for their epilogue.
+template <class Q>
+constexpr verdict spectrum_accepts = [] {
+    using A = typename Q::a_operand;
+    using B = typename Q::b_operand;
+    using T = typename Q::c_type;
+    using R = real_t<T>;
+    constexpr bool left = is_toeplitz<A> && is_view<B>::value, right = is_view<A>::value && is_toeplitz<B>;
+    if constexpr (!(left || right) || !is_view<typename Q::c_operand>::value)
+        return verdict::structure;
+    else
+        return types_if((std::is_same_v<R, float> || std::is_same_v<R, double>)&&(
+                            std::is_same_v<T, R> || complex_like<T>)&&std::is_same_v<typename Q::a_type, T> &&
+                        std::is_same_v<typename Q::b_type, T>);
+}();
+// A normwise bound. Two transforms err by the largest element of the spectrum, which is at most the sum of m + n - 1
+// elements of A; the spectrum errs by its norm. Typical errors are random, and as large in one element of C as in
+// another.
+template <class T>
+bound spectrum_bound(spectrum_outline<T> const& o, index_t depth, bool is_added, dft_errors const& e) {
+    double const u = unit_roundoff<real_t<T>>(), n = static_cast<double>(o.n < 1 ? 1 : o.n),
+                 both = static_cast<double>(o.m < 1 ? 1 : o.m) + n, stretch = both / __builtin_sqrt(n),
+                 k = depth < 1 ? 1 : static_cast<double>(depth), adds = is_added ? 4 : 0;
+    double const worst = (2 * e.worst + 8) * stretch + (e.worst + 6) * __builtin_sqrt(both),
+                 typical = 4.5 * 0.5 * __builtin_sqrt((3 * e.steps + 8) / k);
+    return {(2 * worst + 4 + adds) * u, (typical + adds) * u, true};
+}
+template <class T>
+std::string spectrum_text(spectrum_outline<T> const& o) {
+    std::string text = "toeplitz";
+    if (o.p * o.q != 1) text += " of blocks of " + std::to_string(o.p) + " x " + std::to_string(o.q);
+    return text + (o.is_kept ? " by transforms, its spectrum kept, "
+                             : " by transforms, its spectrum computed first, ");
+}
+
 // exp(-2 pi i k / n) for all k, as products of two of about 2 sqrt(n) roots.
 class spectrum_roots {
 public:

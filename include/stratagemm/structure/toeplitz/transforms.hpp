@@ -8,7 +8,6 @@
 // The error is bounded by norms: the 2-norm of a column's error, by that of its transforms (dft/product.hpp).
 #pragma once
 
-#include "../../core/keep.hpp"
 #include "../../core/layer.hpp"
 #include "columns.hpp"
 
@@ -28,21 +27,13 @@ public:
 
     template <class Q>
     static constexpr verdict accepts_operands = [] {
-        using A = typename Q::a_operand;
-        using B = typename Q::b_operand;
-        using T = typename Q::c_type;
-        constexpr bool left = is_toeplitz<A> && is_view<B>::value,
-                       right = is_view<A>::value && is_toeplitz<B>;
-        if constexpr (!(left || right) || !is_view<typename Q::c_operand>::value)
-            return verdict::structure;
+        constexpr verdict v = spectrum_accepts<Q>;
+        if constexpr (v != verdict::yes)
+            return v;
         else if constexpr (!on_host)
             return verdict::leaf;
         else
-            return types_if((std::is_same_v<real_t<T>, float> || std::is_same_v<real_t<T>, double>)&&(
-                                std::is_same_v<T, real_t<T>> ||
-                                complex_like<T>)&&std::is_same_v<typename Q::a_type, T> &&
-                            std::is_same_v<typename Q::b_type, T>) &
-                   epilogue_if(epilogue_for<typename Q::epilogue_type, T>);
+            return epilogue_if(epilogue_for<typename Q::epilogue_type, typename Q::c_type>);
     }();
 
     template <class S>
@@ -57,20 +48,10 @@ public:
         }
         return need;
     }
-    // A normwise bound. Two transforms err by the largest element of the spectrum, which is at most the sum of m + n - 1
-    // elements of A; the spectrum errs by its norm. Typical errors are random, and as large in one element of C as in
-    // another.
     template <class S>
     bound error_bound(S const& s) const {
-        using R = real_t<typename S::c_type>;
         outline<typename S::c_type> const o(s);
-        double const u = unit_roundoff<R>(), n = static_cast<double>(o.n < 1 ? 1 : o.n),
-                     both = static_cast<double>(o.m < 1 ? 1 : o.m) + n, stretch = both / __builtin_sqrt(n),
-                     k = s.k < 1 ? 1 : static_cast<double>(s.k), adds = s.adds ? 4 : 0;
-        dft_errors const e = errors_of_transform(o);
-        double const worst = (2 * e.worst + 8) * stretch + (e.worst + 6) * __builtin_sqrt(both),
-                     typical = 4.5 * 0.5 * __builtin_sqrt((3 * e.steps + 8) / k);
-        return {(2 * worst + 4 + adds) * u, (typical + adds) * u, true};
+        return spectrum_bound(o, s.k, s.adds, errors_of_transform(o));
     }
     // A block of columns takes so long for each point and pass of two, as measured on one machine; transforms that go
     // through memory four times that, but no lane of theirs is idle. The spectrum is a transform in one lane, and two
@@ -98,10 +79,7 @@ public:
     template <class S>
     std::string describe(S const& s) const {
         outline<typename S::c_type> const o(s);
-        std::string text = "toeplitz";
-        if (o.p * o.q != 1) text += " of blocks of " + std::to_string(o.p) + " x " + std::to_string(o.q);
-        text += o.is_kept ? " by transforms, its spectrum kept, "
-                          : " by transforms, its spectrum computed first, ";
+        std::string text = spectrum_text(o);
         text += in_blocks(o) ? "columns stay in the cache; " : "columns go through memory; ";
         return text + dft_product<P>(this->base_).describe(dft_shape(o, o.columns, s.alone));
     }
@@ -140,7 +118,7 @@ public:
         return {};
     }
     template <class T>
-    footprint spectrum_footprint(spectrum_sides<T> const& sides) const {
+    footprint spectrum_footprint(spectrum_sides<T> const& sides, index_t = 1) const {
         using R = real_t<T>;
         footprint need;
         space::share(need) =
@@ -149,34 +127,8 @@ public:
     }
 
 private:
-    // A product with the Toeplitz matrix on the left: m x n blocks of p x q elements times columns of T.
     template <class T>
-    struct outline {
-        index_t p, q, m, n, columns;
-        bool is_kept;
-        spectrum_sides<T> sides;
-
-        template <class S>
-        explicit outline(S const& s)
-            : outline(facts_of(s), rows_of(s), s.k, s.m * s.n / rows_of(s) * s.count) {}
-        template <class Form>
-        outline(Form const& f, index_t rows, index_t cols, index_t all)
-            : p(f.block_rows), q(f.block_cols), m(rows / p), n(cols / q), columns(all), is_kept(f.kept),
-              sides(m, n) {}
-    };
-    template <class S>
-    static auto facts_of(S const& s) {
-        if constexpr (requires { S::a_form::way; })
-            return s.a_facts;
-        else
-            return s.b_facts.transposed();
-    }
-    template <class S>
-    static index_t rows_of(S const& s) {
-        index_t rows = s.n;
-        if constexpr (requires { S::a_form::way; }) rows = s.m;
-        return rows < 1 ? 1 : rows;
-    }
+    using outline = spectrum_outline<T>;
 
     template <class X>
     static std::size_t bytes(index_t count) {
@@ -184,7 +136,7 @@ private:
     }
     template <class T>
     static std::size_t bytes_of_spectra(outline<T> const& o) {
-        return o.is_kept ? 0 : bytes<real_t<T>>(o.p * o.q * o.sides.numbers());
+        return o.is_kept ? 0 : bytes<real_t<T>>(o.numbers());
     }
     // Of columns between load and store.
     template <class T>
@@ -378,45 +330,5 @@ private:
         }
     }
 };
-
-// ---- kept -------------------------------------------------------------------------------------------------
-
-// A Toeplitz matrix by transforms with its spectrum, for many products with the matrix on the left.
-template <policy P, class X>
-auto keep_spectrum(P const& policy, X x) {
-    using T = typename X::value_type;
-    using R = real_t<T>;
-    toeplitz_transforms<P> const by(policy);
-    x.usable().or_throw();
-    spectrum_sides<T> const sides(x.rows_of_blocks(), x.cols_of_blocks());
-    index_t const numbers = x.block_rows() * x.block_cols() * sides.numbers();
-    auto memory = reserve_for(policy, static_cast<std::size_t>(numbers) * sizeof(R));
-    memory.or_throw();
-    auto room = policy.reserve(by.template spectrum_footprint<T>(sides));
-    room.or_throw();
-    R* const to = (*memory)->template take<R>(numbers);
-    by.set_spectra(x, to, *room).or_throw();
-    x.spectrum = to, x.is_kept = true, x.is_kept_turned = false;
-    return kept<X, P>(std::move(*memory), {x});
-}
-template <class M>
-inline constexpr bool is_by_transforms = false;
-template <class M>
-requires is_toeplitz<view_of<M>>
-inline constexpr bool is_by_transforms<M> = view_of<M>::form::way == toeplitz_way::by_transforms;
-
-template <policy P, operand M>
-requires(lasting<M, P>&& is_by_transforms<M>&& is_backend<P>&& host_leaf<leaf_of<P>>) auto keep_left(
-    P const& policy, M&& matrix) {
-    return keep_spectrum(policy, as_view(matrix));
-}
-// A product with the matrix on the right takes the spectrum of the transposed.
-template <policy P, operand M>
-requires(lasting<M, P>&& is_by_transforms<M>&& is_backend<P>&& host_leaf<leaf_of<P>>) auto keep(
-    P const& policy, M&& matrix) {
-    auto const turned = keep_spectrum(policy, as_view(matrix).transposed());
-    auto const x = turned.view().transposed();
-    return owned<std::remove_const_t<decltype(x)>, P>(turned.memory(), x);
-}
 
 STRATAGEMM_END

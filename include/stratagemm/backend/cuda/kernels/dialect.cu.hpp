@@ -15,6 +15,7 @@ typedef unsigned long long ulong;
 #define OPEN(T, x) ((void)0)
 #define GLOBAL
 #define SHARED __shared__
+#define LARGE_SHARED(T, x, n) extern __shared__ __align__(16) char memory[]; T *const x = (T *)memory
 #define BARRIER() __syncthreads()
 #define ANY(flag, x)              \
     do {                          \

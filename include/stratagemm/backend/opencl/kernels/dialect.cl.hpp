@@ -18,6 +18,7 @@ typedef long index;
 #define OPEN(T, x) x += x##_from
 #define GLOBAL global
 #define SHARED local
+#define LARGE_SHARED(T, x, n) local T x[n]
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #define ANY(flag, x)                    \
     do {                                \
