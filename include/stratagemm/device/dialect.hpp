@@ -16,8 +16,6 @@
 //   GLOBAL T *p                      a pointer into a buffer, as functions take it
 //   SHARED T x[n]                    memory of the group, declared in the outermost block of a kernel and not
 //                                    initialised. T is float, double, int, uint, ulong or byte
-//   LARGE_SHARED(T, x, n);           the same, where it is more than device_declared_bytes: the only such array of a
-//                                    kernel whose launch has shared_bytes
 //   BARRIER()                        waits for all work-items of the group, and shows what they wrote to
 //                                    SHARED
 //   ANY(flag, x)                     sets flag, a SHARED int, to whether x holds for any work-item of the
@@ -35,6 +33,8 @@
 //   STORE_VECTOR(T, n, p, i, v)
 //   TABLE(T, n, x) = {...};          outside of functions: n pairs of T that do not change, each written as
 //                                    PAIR(T, a, b); x[i] is a VECTOR(T, 2). For kernels with a `write`
+//   LARGE_SHARED(T, x, n);           SHARED T x[n] of more than device_declared_bytes: the only such array of a kernel whose
+//                                    launch has shared_bytes. For kernels with a `write`
 //   SHUFFLES                         1 if there is SHUFFLE(x, lane), else 0. It gives x of that LANE of the
 //                                    same WARP; all 32 lanes have to call it
 //   WARP_BARRIER()                   there, too: waits for the lanes of the WARP, and shows them what they

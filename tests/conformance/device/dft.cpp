@@ -252,12 +252,22 @@ TEST_CASE("dft on a device: the same bits in every layout and place, and in plac
         CHECK(wrong == 0);
     }
 }
+TEST_CASE("dft on a device: as many points in one launch as a group has room for") {
+    for (index_t const n : {6000, 8192, 16384}) {
+        dft_trial<std::complex<float>> t{sg::dft<float>(n)};
+        t.x_lies = n == 8192 ? layout::columns : layout::rows_alone, t.width = 2;
+        REQUIRE(t.error() <= t.bound().expected);
+    }
+    dft_trial<std::complex<double>> t{sg::dft<double>(8192)};
+    t.width = 1;
+    REQUIRE(t.error() <= t.bound().expected);
+}
 TEST_CASE("dft on a device: long transforms, by several launches") {
     using C = std::complex<float>;
-    for (index_t const n : {4374, 4099}) every_option<C>(n, true);
-    every_option<std::complex<double>>(4374, true);
+    for (index_t const n : {17496, 4099}) every_option<C>(n, true); // the second by a convolution
+    every_option<std::complex<double>>(17496, true);
     // Side by side in workspace, too.
-    dft_trial<C> t{sg::dft<float>(4374)};
+    dft_trial<C> t{sg::dft<float>(17496)};
     t.width = 5;
     std::vector<C> expected, found;
     REQUIRE(t.error(&expected) <= t.bound().expected);

@@ -186,7 +186,7 @@ private:
                                 o_.p * p_.e.row_stride, p_.e.col_stride, p_.e_step, int{p_.e.conjugate},
                                 p_.beta, int{adds()}, to, c.point, c.side, c.batch, c.rows, int{c.conjugated},
                                 factor, units, w.sets, w.first, p_.c.cols, p_.row0, p_.col0, row, o_.p,
-                                int{turned_}, spectrum, last);
+                                int{turned_}, 0, spectrum, last);
         });
     }
 

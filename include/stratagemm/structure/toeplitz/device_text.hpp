@@ -23,6 +23,7 @@ inline constexpr char spectrum_numbers_text[] = R"(
         int e_conjugated, scalar beta, int adds, BUFFER(OUT, c), index c_point, index c_side,          \
         index c_batch, index c_rows, int c_conjugated, scalar factor, index units, index sets,         \
         index first, index cols, index row0, index col0, index row_first, index row_step, int turned,  \
+        int nothing,                                                                                   \
         BUFFER(REAL const, spectrum) EPILOGUE_STATE
 
 /* (to_x, to_y) += the product of row `row` of the spectrum and a number z, whose mirror is m. */
@@ -242,11 +243,10 @@ private:
         } else {
             this->read(head);
         }
-        this->steps(false, false);
-        if (this->has(spectrum_whole)) {
-            multiply(tail, head);
+        if (this->has(spectrum_whole))
+            both_ways(tail, head);
+        else
             this->steps(false, false);
-        }
         if (work.flat_out) {
             this->exchange(tail, flat_tail);
             this->write_out(flat_tail);
@@ -254,6 +254,18 @@ private:
             this->write_out(tail);
         }
         this->text_ += "}\n";
+    }
+    // The same steps twice, with the product in between. `nothing` is 0, which a compiler does not know: it would keep the
+    // addresses and roots of the first turn in registers for the second.
+    void both_ways(layout const& tail, layout const& head) {
+        this->text_ += "    int const own = thread;\n#pragma unroll 1\n"
+                       "    for (int turn = 0; turn < 2; ++turn) {\n"
+                       "    int const thread = own + turn * nothing;\n";
+        this->exchanged_ = 1; // there are turns before
+        this->steps(false, false);
+        this->text_ += "    if (turn == 0) {\n";
+        multiply(tail, head);
+        this->text_ += "    }\n    }\n";
     }
     // From the results of a transform to the first numbers of the transform back: conjugates of products. A real matrix
     // takes the mirror of each number as well, which comes from shared memory.

@@ -15,7 +15,6 @@ typedef unsigned long long ulong;
 #define OPEN(T, x) ((void)0)
 #define GLOBAL
 #define SHARED __shared__
-#define LARGE_SHARED(T, x, n) extern __shared__ __align__(16) char memory[]; T *const x = (T *)memory
 #define BARRIER() __syncthreads()
 #define ANY(flag, x)              \
     do {                          \
@@ -53,6 +52,7 @@ template <class T> struct alignas(sizeof(T) > 4 ? 16 : 4 * sizeof(T)) vector_of<
 inline constexpr char cuda_tables_text[] = R"cu(
 #define TABLE(T, n, x) static __device__ const VECTOR(T, 2) x[n]
 #define PAIR(T, a, b) {a, b}
+#define LARGE_SHARED(T, x, n) extern __shared__ __align__(16) char memory[]; T *const x = (T *)memory
 )cu";
 
 STRATAGEMM_END

@@ -18,7 +18,6 @@ typedef long index;
 #define OPEN(T, x) x += x##_from
 #define GLOBAL global
 #define SHARED local
-#define LARGE_SHARED(T, x, n) local T x[n]
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #define ANY(flag, x)                    \
     do {                                \
@@ -45,6 +44,7 @@ typedef long index;
 inline constexpr char opencl_tables_text[] = R"cl(
 #define TABLE(T, n, x) constant VECTOR(T, 2) x[n]
 #define PAIR(T, a, b) (VECTOR(T, 2))(a, b)
+#define LARGE_SHARED(T, x, n) local T x[n]
 )cl";
 
 STRATAGEMM_END
