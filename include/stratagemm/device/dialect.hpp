@@ -35,6 +35,7 @@
 //                                    PAIR(T, a, b); x[i] is a VECTOR(T, 2). For kernels with a `write`
 //   LARGE_SHARED(T, x, n);           SHARED T x[n] of more than device_declared_bytes: the only such array of a kernel whose
 //                                    launch has shared_bytes. For kernels with a `write`
+//   SHARED_AS(T, x)                  SHARED x, of another type, as T x[]. For kernels with a `write`
 //   SHUFFLES                         1 if there is SHUFFLE(x, lane), else 0. It gives x of that LANE of the
 //                                    same WARP; all 32 lanes have to call it
 //   WARP_BARRIER()                   there, too: waits for the lanes of the WARP, and shows them what they

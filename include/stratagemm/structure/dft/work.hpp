@@ -95,8 +95,7 @@ struct dft_work {
     static constexpr int usual = 128 / (2 * sizeof(R)); // points of a work-item: 128 bytes in flight
     static constexpr int most_room = 32768;             // bytes of shared memory, for several transforms
 
-    // On this device: as many as its work-items have, and shared memory has room for. Beyond largest_points a group has 512
-    // work-items at most, with up to twice the usual number of points: 1024 would have too few registers.
+    // On this device: a work-item has the usual number of points, and shared memory has room for all.
     static int largest_on(device_limits const& limits) {
         index_t const by_items = index_t{usual} * limits.group_items,
                       by_room = static_cast<index_t>(limits.group_bytes / sizeof(R));
@@ -112,7 +111,7 @@ struct dft_work {
     bool both = false;                      // real and imaginary parts are exchanged at once
 
     dft_work(int points_, index_t flags)
-        : points(points_), radices(points_, largest_radix), most_items(points <= largest_points ? 256 : 512),
+        : points(points_), radices(points_, largest_radix), most_items(points <= largest_points ? 256 : 1024),
           across((flags & dft_in_across) != 0) {
         choose_threads();
         int const room = points * static_cast<int>(sizeof(R));
@@ -172,8 +171,7 @@ private:
     // The number of work-items whose rounds waste least; among these as many as have the usual number of points.
     void choose_threads() {
         long least = -1;
-        int const wanted =
-            larger_int(larger_int(usual, (points + most_items - 1) / most_items), radices.radix[0]);
+        int const wanted = larger_int(usual, radices.radix[0]);
         for (int i = 0; i < radices.count; ++i) {
             int const butterflies = points / radices.radix[i],
                       fewest = (butterflies + most_items - 1) / most_items,

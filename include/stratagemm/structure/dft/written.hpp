@@ -232,7 +232,7 @@ protected:
                                                : "        { int const of = at % ") +
                                      b + ", i = at / " + b
                                : "        { int const of = at / POINTS, i = at % POINTS";
-            text_ += "; " + body + " }\n    }\n";
+            text_ += ", base = i, more = 0; " + body + " }\n    }\n";
             return;
         }
         int const r = radix(by.step), m = points_ / r, rounds = work_.rounds(by.step);
@@ -245,34 +245,50 @@ protected:
         text_ += guard.empty() ? std::string() : "        if (" + guard + ")";
         text_ += "        {\n#pragma unroll\n        for (int q = 0; q < " + of(r) +
                  "; ++q) {\n            int const ";
-        if (by.of == layout::reads) {
-            text_ += "i = j + q * " + of(m) + ", s = u * " + of(r) + " + q; ";
-        } else {
-            dft_radix const how = dft_radix::of(r);
-            std::string const l = of(lead(by.step));
-            text_ += "i = j / " + l + " * " + of(lead(by.step) * r) + " + j % " + l + " + q * " + l +
-                     ", s = u * " + of(r) + " + q % " + of(how.first) + " * " + of(how.second) + " + q / " +
-                     of(how.first) + "; ";
-        }
+        dft_radix const how = dft_radix::of(r);
+        std::string const own = by.paired ? "2 * thread" : "thread",
+                          round = by.paired ? "(u / 2 * 2 * " + t + " + u % 2)" : "u * " + t;
+        // Of one work-item, and what every work-item adds to it.
+        std::string const l = of(lead(by.step)), next = of(lead(by.step) * r);
+        auto const place = [&](std::string const& at) {
+            return by.of == layout::reads ? at : at + " / " + l + " * " + next + " + " + at + " % " + l;
+        };
+        text_ += "base = " + place(is_linear() ? own : "j") +
+                 ", more = " + (is_linear() ? place(round) : "0") + " + q * " +
+                 (by.of == layout::reads ? of(m) : l) + ", i = base + more, s = u * " + of(r) + " + ";
+        text_ += by.of == layout::reads
+                     ? "q; "
+                     : "q % " + of(how.first) + " * " + of(how.second) + " + q / " + of(how.first) + "; ";
         text_ += body + " }\n        }\n    }\n";
     }
-    std::string spot(std::string const& i = "i") const {
-        return std::string("room[SWIZZLED(") +
-               (work_.across ? i + " * " + of(work_.together) + " + of" : "of * POINTS + " + i) + ")]";
+    // Whether the parts of a place have different bits, so that swizzled places are exclusive ors of swizzled parts: those of
+    // a work-item, and constants.
+    bool is_linear() const {
+        auto const is_power = [](int x) { return (x & (x - 1)) == 0; };
+        return is_power(points_) && is_power(work_.threads);
     }
-    std::string second_spot(std::string const& i = "i") const {
-        std::string s = spot(i);
-        return s.insert(5, of(room()) + " + ");
+    std::string spot() const {
+        std::string const b = of(work_.together),
+                          base = work_.across ? "base * " + b + " + of" : "of * POINTS + base",
+                          more = work_.across ? "more * " + b : "more";
+        return is_linear() ? "room[(SWIZZLED(" + base + ") ^ SWIZZLED(" + more + "))]"
+                           : "room[(SWIZZLED(" + base + " + " + more + "))]";
     }
+    // Of number `i` of a transform.
+    std::string spot(std::string const& i) const {
+        return "room[(SWIZZLED(" +
+               (work_.across ? i + " * " + of(work_.together) + " + of" : "of * POINTS + " + i) + "))]";
+    }
+    std::string second(std::string spot) const { return spot.insert(5, of(room()) + " + "); }
     int room() const { return work_.numbers_of_room() / (work_.both ? 2 : 1); }
     // From one layout to another through shared memory.
     void exchange(layout const& from, layout const& to) {
         std::string const barrier = "    STEP_BARRIER();\n";
         if (exchanged_++ > 0) text_ += barrier;
         if (work_.both) {
-            each(from, spot() + " = re[s]; " + second_spot() + " = im[s];");
+            each(from, spot() + " = re[s]; " + second(spot()) + " = im[s];");
             text_ += barrier;
-            each(to, "re[s] = " + spot() + "; im[s] = " + second_spot() + ";");
+            each(to, "re[s] = " + spot() + "; im[s] = " + second(spot()) + ";");
             return;
         }
         each(from, spot() + " = re[s];");

@@ -83,7 +83,7 @@ inline constexpr char spectrum_numbers_text[] = R"(
 #define READ_POINT(to_x, to_y, there, i)                                            \
     do {                                                                            \
         index const row = 2 * ((there).j + (index)(i) * SPAN);                      \
-        index const at = (there).batch * x_batch + (there).col * x_side + row * x_point; \
+        index const at = (there).batch * x_batch + (there).col * x_side + row * (IN_ALIGNED ? 1 : x_point); \
         to_x = 0, to_y = 0;                                                         \
         if ((there).has && row + 1 < x_rows && IN_ALIGNED) {                        \
             VECTOR(REAL, 2) const read = LOAD_VECTOR(REAL, 2, x, at);               \
@@ -131,7 +131,7 @@ inline constexpr char spectrum_numbers_text[] = R"(
 #define WRITE_POINT(from_x, from_y, there, i)                                       \
     do {                                                                            \
         index const row = 2 * NUMBER_OF(there, i);                                  \
-        index const at = (there).batch * c_batch + (there).col * c_side + row * c_point; \
+        index const at = (there).batch * c_batch + (there).col * c_side + row * (OUT_ALIGNED ? 1 : c_point); \
         if ((there).has && row < c_rows) {                                          \
             scalar even = factor * (from_x), odd = factor * -(from_y);              \
             ENDED(even, there, row)                                                 \
@@ -281,11 +281,11 @@ private:
         std::string const barrier = "    STEP_BARRIER();\n";
         if (this->exchanged_++ > 0) this->text_ += barrier;
         if (this->work_.both) {
-            this->each(from, this->spot() + " = re[s]; " + this->second_spot() + " = im[s];");
+            this->each(from, this->spot() + " = re[s]; " + this->second(this->spot()) + " = im[s];");
             this->text_ += barrier;
-            return this->each(to, mirror + "REAL const z_x = " + this->spot() +
-                                      ", z_y = " + this->second_spot() + ", m_x = " + this->spot("mirror") +
-                                      ", m_y = " + this->second_spot("mirror") + ';' + product);
+            return this->each(to, mirror + "REAL const z_x = " + this->spot() + ", z_y = " +
+                                      this->second(this->spot()) + ", m_x = " + this->spot("mirror") +
+                                      ", m_y = " + this->second(this->spot("mirror")) + ';' + product);
         }
         this->text_ += "    REAL mirrored[KEPT];\n";
         this->each(from, this->spot() + " = re[s];");

@@ -6,6 +6,7 @@
 
 #include "../../core/layer.hpp"
 #include "pair.hpp"
+#include "vectors.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -162,6 +163,12 @@ private:
     footprint workspace_beside_matrix(S const& s) const {
         auto const f = facts_of_toeplitz(s);
         footprint gathered, needed;
+        if (are_few_vectors(s)) {
+            if (f.rounds) space::share(gathered) = bytes_of_row(s);
+            space::share(needed) =
+                arena::rounded(static_cast<std::size_t>(vectors_of(s).sums()) * sizeof(typename S::c_type));
+            return gathered + needed;
+        }
         if (f.gathers) space::share(gathered) = bytes_of_row(s);
         for (bool const finishes : {false, true}) {
             needed = larger(needed, this->base_.workspace(dense_shape(s, finishes)));
@@ -173,7 +180,9 @@ private:
     }
     template <class S>
     bound error_bound_beside_matrix(S const& s) const {
-        bound x = this->base_.error_bound(dense_shape(s));
+        bound x = are_few_vectors(s)
+                      ? chain_bound<S>(vectors_of(s).chain(static_cast<int>(sizeof(typename S::c_type))))
+                      : this->base_.error_bound(dense_shape(s));
         double const u = facts_of_toeplitz(s).rounds ? unit_roundoff<typename S::wide_type>() : 0;
         x.worst += 2 * u, x.expected += 2 * u;
         return x;
@@ -181,6 +190,7 @@ private:
     template <class S>
     double estimate_beside_matrix(S const& s) const {
         auto const d = dense_shape(s);
+        if (are_few_vectors(s)) return seconds_of_vectors(s);
         double const again = d.count > s.count ? static_cast<double>(s.count) : 1;
         return this->base_.estimate(d) * again;
     }
@@ -190,6 +200,11 @@ private:
         std::string text = "toeplitz";
         if (f.block_rows * f.block_cols != 1)
             text += " of blocks of " + std::to_string(f.block_rows) + " x " + std::to_string(f.block_cols);
+        if (are_few_vectors(s)) {
+            text += f.rounds ? ", its diagonals copied, " : ", ";
+            text += "times vectors, in launches for 64 rows a group";
+            return vectors_of(s).splits > 1 ? text + ", of parts of a row whose sums are added" : text;
+        }
         text += f.gathers ? ", its diagonals copied, " : ", its diagonals ";
         return text + "read as overlapping rows; " + this->base_.describe(dense_shape(s));
     }
@@ -203,6 +218,12 @@ private:
             else
                 return p.b.transposed();
         }();
+        if constexpr (has_vectors<decltype(p.shape())>)
+            if (auto const s = p.shape(); are_few_vectors(s)) {
+                if (facts_of_toeplitz(s).rounds)
+                    if (status t = gather_sequence(this->base_, a, memory); !t) return t;
+                return multiply_few(p, a, memory);
+            }
         if (!a.is_row())
             if (status s = gather_sequence(this->base_, a, memory); !s) return s;
         auto const d =
@@ -216,6 +237,53 @@ private:
         }
         return {};
     }
+    // ---- few vectors on a device
+    template <class S>
+    static constexpr bool has_vectors = is_backend<P>&& device_leaf<leaf_of<P>, space>&&
+                                            std::is_same_v<typename S::a_type, typename S::c_type>&&
+                                                std::is_same_v<typename S::b_type, typename S::c_type> &&
+                                        (std::is_same_v<typename S::c_type, float> ||
+                                         std::is_same_v<typename S::c_type, double>);
+    template <class S>
+    static toeplitz_vectors vectors_of(S const& s) {
+        index_t const rows = rows_of(s);
+        return {rows, s.k, (is_left<S> ? s.n : s.m) * s.count};
+    }
+    template <class S>
+    double seconds_of_vectors(S const& s) const {
+        if constexpr (has_vectors<S>)
+            return vectors_of(s).seconds(static_cast<int>(sizeof(typename S::c_type)), this->leaf().limits());
+        else
+            return 0;
+    }
+    // Whether they are so few that they are faster by themselves than as a matrix.
+    template <class S>
+    bool are_few_vectors([[maybe_unused]] S const& s) const {
+        if constexpr (has_vectors<S>) {
+            auto const f = facts_of_toeplitz(s);
+            return f.block_rows * f.block_cols == 1 && vectors_of(s).groups() <= device_longest &&
+                   seconds_of_vectors(s) < this->base_.estimate(dense_shape(s));
+        } else {
+            return false;
+        }
+    }
+    template <class Q, class A>
+    status multiply_few(Q const& p, A const& a, arena& memory) const {
+        auto const leaf = this->leaf();
+        auto const run = [&](auto q, bool turned) {
+            q.a = a;
+            return multiply_vectors(leaf, q, turned, memory);
+        };
+        if constexpr (is_toeplitz<typename Q::a_operand>)
+            return run(p, false);
+        else
+            return run(p.transposed(), true);
+    }
+
+    template <class S>
+    static constexpr bool is_left = requires {
+        S::a_form::way;
+    };
     template <class S>
     static auto facts_of_toeplitz(S const& s) {
         if constexpr (requires { S::a_form::way; })

@@ -48,11 +48,12 @@ template <class T> struct alignas(2 * sizeof(T)) vector_of<T, 2> { T x, y; };
 template <class T> struct alignas(sizeof(T) > 4 ? 16 : 4 * sizeof(T)) vector_of<T, 4> { T x, y, z, w; };
 )cu";
 
-// What kernels with tables have besides.
+// What kernels with a `write` have besides.
 inline constexpr char cuda_tables_text[] = R"cu(
 #define TABLE(T, n, x) static __device__ const VECTOR(T, 2) x[n]
 #define PAIR(T, a, b) {a, b}
 #define LARGE_SHARED(T, x, n) extern __shared__ __align__(16) char memory[]; T *const x = (T *)memory
+#define SHARED_AS(T, x) ((T *)(x))
 )cu";
 
 STRATAGEMM_END

@@ -40,11 +40,12 @@ typedef long index;
 #define SHUFFLES 0
 )cl";
 
-// What kernels with tables have besides.
+// What kernels with a `write` have besides.
 inline constexpr char opencl_tables_text[] = R"cl(
 #define TABLE(T, n, x) constant VECTOR(T, 2) x[n]
 #define PAIR(T, a, b) (VECTOR(T, 2))(a, b)
 #define LARGE_SHARED(T, x, n) local T x[n]
+#define SHARED_AS(T, x) ((local T *)(x))
 )cl";
 
 STRATAGEMM_END
