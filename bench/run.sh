@@ -8,7 +8,7 @@
 #   bench/run.sh choices [SEED [COUNT [THREADS]]]   what the host chooses against every other way on it
 #   bench/run.sh out_of_core [N [MIB [DEVICES]]]
 #   bench/run.sh sparse [events [SIDE] | csr [N]], and sparse host [filter | files]
-#   bench/run.sh fft [host|opencl|cuda [filter]], fft host errors, fft variants, fft dense   transforms
+#   bench/run.sh fft [host|opencl|cuda [filter]], fft host errors, fft variants, fft toeplitz, fft dense   transforms
 # The build folder is ${STRATAGEMM_BENCH_BUILD:-build/bench}; results are written below it.
 set -eu
 
@@ -47,7 +47,7 @@ fft_host | fft_opencl | fft_cuda)
     sh "$root/bench/cases.sh" --renew "$backend" "$build/bench/$program"
     exec "$build/bench/$program" --benchmark_filter="$filter" --benchmark_out="$build/$backend.json"
     ;;
-fft_variants | fft_dense)
+fft_variants | fft_toeplitz | fft_dense)
     sh "$root/bench/build.sh" "$program"
     exec "$build/bench/$program"
     ;;

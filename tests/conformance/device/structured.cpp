@@ -10,6 +10,8 @@
 
 #include <complex>
 #include <cstdint>
+#include <limits>
+#include <string>
 #include <vector>
 
 using namespace trials;
@@ -127,6 +129,50 @@ void others_on_device() {
 
 } // namespace
 
+TEST_CASE("Toeplitz matrices times vectors on a device", "[structured]") {
+    under_test const device;
+    auto const check = [&](auto number, index_t m, index_t k) {
+        using T = decltype(number);
+        INFO(m << " x " << k);
+        sg::matrix<T> const d = support::integers<T>(1, m + k - 1, 3), column = support::integers<T>(m, 1, 4),
+                            row = support::integers<T>(1, k, 5);
+        there<T> const there_d(device, d), there_column(device, column), there_row(device, row);
+        sg::matrix<T> const toeplitz(m, k, [&](index_t i, index_t j) { return d(0, m - 1 + j - i); }),
+            hankel(m, k, [&](index_t i, index_t j) { return d(0, i + j); }),
+            by_runs(m, k, [&](index_t i, index_t j) { return i >= j ? column(i - j, 0) : row(0, j - i); }),
+            product(m + k - 1, k,
+                    [&](index_t i, index_t j) { return i >= j && i - j < m ? column(i - j, 0) : T{}; });
+        auto const a = sg::toeplitz(there_d, m, k);
+        there<T> const x(device, k, 1);
+        there<T> c(device, m, 1);
+        auto const plan = sg::plan(device, sg::product(a, x, c).shape());
+        CHECK(plan.describe().find("times vectors") != std::string::npos);
+        CHECK((plan.workspace().device > 0) == (k > 16384));
+        for (index_t const n : {1, 2}) {
+            CHECK(wrong_products(device, a, toeplitz, n) == 0);
+            CHECK(wrong_products(device, sg::hankel(there_d, m, k), hankel, n) == 0);
+            if (k > 16384) continue;
+            CHECK(wrong_products(device, sg::toeplitz(there_column, there_row), by_runs, n) == 0);
+            CHECK(wrong_products(device, sg::polynomial(there_column, k), product, n) == 0);
+        }
+    };
+    for (index_t const k : {1, 63, 64, 65, 2051}) check(float(), 130, k);
+    check(float(), 9, 40001);
+    check(double(), 70, 1030);
+}
+TEST_CASE("Toeplitz matrices times vectors on a device: NaN stays in its row or diagonal", "[structured]") {
+    using T = float;
+    under_test const device;
+    index_t const m = 100, k = 90;
+    T const nan = std::numeric_limits<T>::quiet_NaN();
+    sg::matrix<T> d = support::integers<T>(1, m + k - 1, 3), x = support::integers<T>(k, 1, 4), y(m, 1);
+    d(0, 3) = nan, d(0, m + k - 2) = nan; // of the lowest rows, and of the corner at the top
+    there<T> const there_d(device, d), there_x(device, x);
+    there<T> there_y(device, m, 1);
+    sg::gemm(device, sg::toeplitz(there_d, m, k), there_x, there_y);
+    there_y.download(y);
+    for (index_t i = 0; i < m; ++i) CHECK((y(i, 0) != y(i, 0)) == (i == 0 || i >= m - 4));
+}
 TEST_CASE("Toeplitz matrices on a device: float", "[structured]") { toeplitz_on_device<float>(); }
 TEST_CASE("Toeplitz matrices on a device: complex", "[structured]") {
     toeplitz_on_device<std::complex<float>>();

@@ -29,7 +29,7 @@ inline constexpr char toeplitz_vectors_text[] = R"(
 #define PLACE_OF(pos) (PADDED((pos) / 4) * 4 + (pos) % 4)
 #define ENDS_PARAMETERS                                                                           \
     BUFFER(OUT const, e), index e_point, index e_side, index e_batch, scalar alpha, scalar beta,  \
-        int adds, BUFFER(OUT, c), index c_point, index c_side, index c_batch, index cols,         \
+        int adds, BUFFER(OUT, c), index c_point, index c_side, index c_batch, int cols,           \
         index row0, index col0, int turned
 #define STORE_ENDED(sum, i, column)                                                               \
     do {                                                                                          \
@@ -48,22 +48,44 @@ FUNCTION REAL diagonal_at(GLOBAL IN const *a, index a_step, index a_count, GLOBA
     at -= a_count;
     return at < b_count ? LOAD(IN, b, at * b_step) : 0;
 }
-#define GET_EIGHT(to, from, q, place)                                           \
+#define GET_EIGHT(to, from, place, behind)                                      \
     do {                                                                        \
-        VECTOR(REAL, 4) const low = from[place(q)], high = from[place((q) + 1)]; \
+        VECTOR(REAL, 4) const low = from[(place) + (behind)], high = from[(place) + ((behind) + 1)]; \
         to[0] = low.x, to[1] = low.y, to[2] = low.z, to[3] = low.w;             \
         to[4] = high.x, to[5] = high.y, to[6] = high.z, to[7] = high.w;         \
     } while (0)
-#define AS_IT_IS(q) (q)
+/* Columns from 8 l of the slice on. */
+#define NEXT_EIGHT(l, place)                                                    \
+    _Pragma("unroll") for (int t = 0; t < 8; ++t) before[t] = now[t];           \
+    GET_EIGHT(now, diagonals, place, 0);                                        \
+    GET_EIGHT(factor, vector, slice * (SLICE / 4), (l) * 2)
+/* What a work-item brings for the columns from `from` on: without checks where all lies in one run. */
+#define FETCH_RUN(run, step, at)                                                \
+    do {                                                                        \
+        GLOBAL IN const *const own_run = run + ((at) + ITEM) * step;            \
+        _Pragma("unroll") for (int s = 0; s < FETCHED; ++s)                     \
+            if (s * ITEMS + ITEM < DIAGONALS) next[s] = LOAD(IN, own_run, s * (ITEMS * step)); \
+    } while (0)
 #define FETCH(from)                                                             \
-    _Pragma("unroll") for (int s = 0; s < FETCHED; ++s) {                       \
-        int const pos = s * ITEMS + ITEM;                                       \
-        next[s] = pos < DIAGONALS ? diagonal_at(a, a_step, a_count, b, b_step, b_count, lowest + (from) + pos) : 0; \
-    }                                                                           \
-    _Pragma("unroll") for (int s = 0; s < STAGE / ITEMS; ++s) {                 \
-        index const at = (from) + (s * ITEMS + ITEM);                           \
-        next_x[s] = at < end ? LOAD(IN, x, at * x_point) : 0;                   \
-    }
+    do {                                                                        \
+        index const at = lowest + (from);                                       \
+        if (at >= 0 && at + DIAGONALS <= a_count) {                             \
+            FETCH_RUN(a, a_step, at);                                           \
+        } else if (at >= a_count && at + DIAGONALS <= a_count + b_count) {      \
+            FETCH_RUN(b, b_step, at - a_count);                                 \
+        } else {                                                                \
+            _Pragma("unroll") for (int s = 0; s < FETCHED; ++s)                 \
+                next[s] = diagonal_at(a, a_step, a_count, b, b_step, b_count, at + (s * ITEMS + ITEM)); \
+        }                                                                       \
+        GLOBAL IN const *const own_x = x + ((from) + ITEM) * x_point;           \
+        if ((from) + STAGE <= end) {                                            \
+            _Pragma("unroll") for (int s = 0; s < STAGE / ITEMS; ++s)           \
+                next_x[s] = LOAD(IN, own_x, s * (ITEMS * x_point));             \
+        } else {                                                                \
+            _Pragma("unroll") for (int s = 0; s < STAGE / ITEMS; ++s)           \
+                next_x[s] = (from) + (s * ITEMS + ITEM) < end ? LOAD(IN, own_x, s * (ITEMS * x_point)) : 0; \
+        }                                                                       \
+    } while (0)
 /* Column t of eight: row r has diagonal t - r. */
 #define ADD_COLUMN(t)                                                           \
     _Pragma("unroll") for (int r = 0; r < 8; ++r)                               \
@@ -71,7 +93,7 @@ FUNCTION REAL diagonal_at(GLOBAL IN const *a, index a_step, index a_count, GLOBA
 
 KERNEL(ITEMS) toeplitz_vectors(BUFFER(IN const, a), index a_step, index a_count, BUFFER(IN const, b), index b_step,
                                index b_count, index zeros, int is_hankel, BUFFER(IN const, x), index x_point,
-                               index x_side, index x_batch, index rows, index depth, index splits, index length,
+                               index x_side, index x_batch, index rows, index depth, int splits, index length,
                                int tiles, ENDS_PARAMETERS EPILOGUE_STATE) {
     SHARED VECTOR(REAL, 4) diagonals[PADDED(DIAGONALS / 4)];
     SHARED VECTOR(REAL, 4) vector[STAGE / 4];
@@ -81,10 +103,15 @@ KERNEL(ITEMS) toeplitz_vectors(BUFFER(IN const, a), index a_step, index a_count,
     OPEN(IN const, x);
     OPEN(OUT, c);
     int const tile = GROUP % tiles, slice = ITEM / 8, first_row = ITEM % 8 * 8;
-    index const split = GROUP / tiles % splits, column = GROUP / tiles / splits, begin = split * length;
+    int const split = GROUP / tiles % splits, column = GROUP / tiles / splits;
+    index const begin = split * length;
     index const end = min(begin + length, depth), lowest = rows - 1 - ROWS - (index)tile * ROWS - zeros;
-    x += column / cols * x_batch + column % cols * x_side;
+    x += (index)(column / cols) * x_batch + (index)(column % cols) * x_side;
     REAL next[FETCHED], next_x[STAGE / ITEMS], sum[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+    int const place = (ROWS - first_row + slice * SLICE) / 4, first_place = PADDED(place - 2);
+    /* Places of every 8 columns; those 32 columns on are 9 on. */
+    int const places[4] = {PADDED(place), PADDED(place + 2), PADDED(place + 4), PADDED(place + 6)};
+    REAL before[8], now[8], factor[8];
     FETCH(begin);
     for (index k = begin; k < end; k += STAGE) {
         _Pragma("unroll") for (int s = 0; s < FETCHED; ++s) {
@@ -94,22 +121,19 @@ KERNEL(ITEMS) toeplitz_vectors(BUFFER(IN const, a), index a_step, index a_count,
         _Pragma("unroll") for (int s = 0; s < STAGE / ITEMS; ++s)
             SHARED_AS(REAL, vector)[s * ITEMS + ITEM] = next_x[s];
         BARRIER();
-        if (k + STAGE < end) {
-            FETCH(k + STAGE);
-        }
-        int const own = slice * SLICE, left = (int)min((index)SLICE, end - k - own);
-        int const place = (ROWS - first_row + own) / 4;
-        REAL before[8], now[8], factor[8];
-        GET_EIGHT(now, diagonals, place - 2, PADDED);
-        for (int l = 0; l < left; l += 8) {
-            _Pragma("unroll") for (int t = 0; t < 8; ++t) before[t] = now[t];
-            GET_EIGHT(now, diagonals, place + l / 4, PADDED);
-            GET_EIGHT(factor, vector, (own + l) / 4, AS_IT_IS);
-            if (left - l >= 8) {
+        if (k + STAGE < end) FETCH(k + STAGE);
+        index const left = end - k - slice * SLICE;
+        GET_EIGHT(now, diagonals, first_place, 0);
+        if (left >= SLICE) {
+            _Pragma("unroll") for (int l = 0; l < SLICE / 8; ++l) {
+                NEXT_EIGHT(l, places[l % 4] + l / 4 * 9);
                 _Pragma("unroll") for (int t = 0; t < 8; ++t) ADD_COLUMN(t);
-            } else {
+            }
+        } else {
+            _Pragma("unroll 1") for (int l = 0; l < SLICE / 8 && 8 * l < left; ++l) {
+                NEXT_EIGHT(l, PADDED(place + 2 * l));
                 _Pragma("unroll") for (int t = 0; t < 8; ++t)
-                    if (t < left - l) ADD_COLUMN(t);
+                    if (8 * l + t < left) ADD_COLUMN(t);
             }
         }
         BARRIER();
@@ -130,7 +154,7 @@ KERNEL(ITEMS) toeplitz_vectors(BUFFER(IN const, a), index a_step, index a_count,
     OPEN(OUT const, e);
     STORE_ENDED(all, i, column);
 #else
-    STORE(OUT, c, (split * (GROUPS / tiles / splits) + column) * rows + i, all);
+    STORE(OUT, c, ((index)split * (GROUPS / tiles / splits) + column) * rows + i, all);
 #endif
 }
 
@@ -202,19 +226,19 @@ status multiply_vectors(Leaf const& leaf, Q const& p, bool turned, Arena& memory
         typename Leaf::template epilogue<T> const ends(p.epilogue);
         auto kernel = toeplitz_vectors_kernel<T>("toeplitz_vectors", last);
         kernel.definitions = ends.definitions();
-        status s = leaf.launch(kernel, by.groups(), first.first.data, first.stride, first.count,
-                               second.first.data, second.stride, p.a.runs[1].count, p.a.zeros[0],
-                               int{p.a.is_hankel}, p.b.data, p.b.row_stride, p.b.col_stride, p.b_step, by.m,
-                               by.k, by.splits, by.length, tiles, e.data, e.row_stride, e.col_stride,
-                               p.e_step, alpha, p.beta, int{adds}, sums, p.c.row_stride, p.c.col_stride,
-                               p.c_step, p.c.cols, p.row0, p.col0, int{turned}, ends);
+        status s = leaf.launch(
+            kernel, by.groups(), first.first.data, first.stride, first.count, second.first.data,
+            second.stride, p.a.runs[1].count, p.a.zeros[0], int{p.a.is_hankel}, p.b.data, p.b.row_stride,
+            p.b.col_stride, p.b_step, by.m, by.k, static_cast<int>(by.splits), by.length, tiles, e.data,
+            e.row_stride, e.col_stride, p.e_step, alpha, p.beta, int{adds}, sums, p.c.row_stride,
+            p.c.col_stride, p.c_step, static_cast<int>(p.c.cols), p.row0, p.col0, int{turned}, ends);
         if (!s || last) return s;
         kernel.name = "toeplitz_sums";
         return leaf.launch(kernel, groups_for_each(by.m * by.columns, 256),
                            typename Q::space::template handle<T const>(sums), by.m, by.columns, by.splits,
                            e.data, e.row_stride, e.col_stride, p.e_step, alpha, p.beta, int{adds}, p.c.data,
-                           p.c.row_stride, p.c.col_stride, p.c_step, p.c.cols, p.row0, p.col0, int{turned},
-                           ends);
+                           p.c.row_stride, p.c.col_stride, p.c_step, static_cast<int>(p.c.cols), p.row0,
+                           p.col0, int{turned}, ends);
     });
 }
 
