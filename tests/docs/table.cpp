@@ -113,7 +113,7 @@ struct toeplitz {
 struct by_transforms {
     template <class P, class T>
     static constexpr bool takes =
-        sg::takes<sg::toeplitz_transforms<P>,
+        sg::takes<sg::toeplitz_transforms_over<P>,
                   sg::problem<sg::toeplitz_matrix<T, typename P::space, sg::toeplitz_way::by_transforms>,
                               in<P, T>, out<P, T>>>;
 };

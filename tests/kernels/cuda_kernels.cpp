@@ -19,6 +19,7 @@
 #include <stratagemm/structure/hadamard.hpp>
 #include <stratagemm/structure/sampled.hpp>
 #include <stratagemm/structure/sketch.hpp>
+#include <stratagemm/structure/toeplitz.hpp>
 #include <stratagemm/structure/two_of_four.hpp>
 
 #include <cstdio>
@@ -407,6 +408,8 @@ void add_dft(std::vector<kernel>& to, int capability) {
         if (n == 64 || n == 4096)
             add(name + "-turned", {{n, aligned | sg::dft_in_across | sg::dft_out_unit, n, n, 0}});
     }
+    // Of 16,384 floats some words spill.
+    add("8192", {{8192, along, 8192, 8192, 0}});
     auto const chirp = sg::dft_in_chirp | sg::dft_out_chirp;
     if (capability == 90) add("67-chirp", {{135, along | chirp, 135, 135, 67}});
     if (capability == 90) add("1009-chirp", {{2025, along | chirp, 2025, 2025, 1009}});
@@ -415,6 +418,45 @@ void add_dft(std::vector<kernel>& to, int capability) {
         {{1024, aligned | sg::dft_in_across | sg::dft_in_unit | sg::dft_out_inside | sg::dft_out_unit, 1024,
           million, 0}});
     add("1m-last", {{1024, across | sg::dft_in_inside | along, million, million, 0}});
+}
+
+// Products by transforms in one launch and, for more points than it has, the first launch of the transform back. With
+// doubles of 8192 points, and floats of 16,384, some words spill.
+template <class T>
+void add_spectrum(std::vector<kernel>& to, int capability) {
+    using R = sg::real_t<T>;
+    using sg::index_t;
+    sg::cuda_epilogue<T> const none{sg::identity{}};
+    auto const add = [&](std::string const& which, sg::text_numbers numbers) {
+        if (!sg::complex_like<T>) numbers.at[1] |= sg::dft_real;
+        sg::dft_work<R> const by(static_cast<int>(numbers.at[0]), numbers.at[1]);
+        auto made = sg::spectrum_kernel<T>(numbers, by.items);
+        made.definitions = none.definitions();
+        to.push_back(
+            {std::string("spectrum-") + sg::type_letter<T>() + '-' + which, sg::cuda_source_of(made), true});
+    };
+    index_t const whole = sg::dft_in_aligned | sg::dft_out_aligned | sg::spectrum_whole,
+                  across = sg::dft_in_across | sg::dft_out_across, most = sizeof(R) == 4 ? 8192 : 4096;
+    add(std::to_string(most), {{most, whole, most, most, 0}});
+    if (capability != 90) return;
+    add("960", {{960, whole, 960, 960, 0}});
+    add("300-across", {{300, whole | across, 300, 300, 0}});
+    add("1024-ends", {{1024, whole | sg::dft_ends, 1024, 1024, 0}});
+    add("1m-back", {{1024, sg::dft_in_across | sg::dft_in_inside | sg::dft_out_inside | sg::spectrum_in, 1024,
+                     index_t{1} << 20, 0}});
+}
+template <class T>
+void add_toeplitz(std::vector<kernel>& to) {
+    sg::cuda_epilogue<T> const none{sg::identity{}};
+    for (bool const last : {false, true}) {
+        auto made = sg::toeplitz_vectors_kernel<T>(last ? "toeplitz_vectors" : "toeplitz_sums", last);
+        made.definitions = none.definitions();
+        to.push_back({std::string(made.name) + '-' + sg::type_letter<T>(), sg::cuda_source_of(made), true});
+    }
+    for (auto made : {sg::sequence_kernel<T>(), sg::spectrum_rows_kernel<T>(8192)}) {
+        made.definitions = none.definitions();
+        to.push_back({std::string(made.name) + '-' + sg::type_letter<T>(), sg::cuda_source_of(made), true});
+    }
 }
 
 std::vector<kernel> kernels_for(int capability) {
@@ -537,6 +579,10 @@ std::vector<kernel> kernels_for(int capability) {
     }
     add_dft<complex64>(all, capability);
     add_dft<complex128>(all, capability);
+    add_spectrum<float>(all, capability), add_spectrum<double>(all, capability);
+    add_spectrum<complex64>(all, capability), add_spectrum<complex128>(all, capability);
+    add_toeplitz<float>(all);
+    if (capability == 90) add_toeplitz<double>(all);
     form = {};
     form.table = form.table_states = 60; // products with epilogues of their own values
     sg::cuda_tile const shared = sg::cuda_group_entries[0].tile;

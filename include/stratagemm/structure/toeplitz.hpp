@@ -16,7 +16,7 @@
 // other products. An operand may be transposed, scaled and conjugated.
 //
 // Products are direct: dense products of the policy, with its kernels and its bound, whose operand is a view of the
-// diagonals. by_transforms() asks for Fourier transforms instead.
+// diagonals; few vectors on a device take a kernel of their own. by_transforms() asks for Fourier transforms instead.
 #pragma once
 
 #include "../gemm.hpp"
