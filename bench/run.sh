@@ -9,6 +9,7 @@
 #   bench/run.sh out_of_core [N [MIB [DEVICES]]]
 #   bench/run.sh sparse [events [SIDE] | csr [N]], and sparse host [filter | files]
 #   bench/run.sh fft [host|opencl|cuda [filter]], fft host errors, fft variants, fft toeplitz, fft dense   transforms
+#   bench/run.sh approximate [SIZE... | coverage [TRIALS]]   error against time
 # The build folder is ${STRATAGEMM_BENCH_BUILD:-build/bench}; results are written below it.
 set -eu
 
@@ -51,6 +52,18 @@ fft_variants | fft_toeplitz | fft_dense)
     sh "$root/bench/build.sh" "$program"
     exec "$build/bench/$program"
     ;;
+approximate)
+    shift
+    sh "$root/bench/build.sh" "$program"
+    if [ "${1-}" = coverage ]; then exec "$build/bench/$program" "$@"; fi
+    page=$build/approximate
+    rm -f "$page.failed"
+    { "$build/bench/$program" "$@" || echo "$?" >"$page.failed"; } | tee "$page.txt"
+    if [ -f "$page.failed" ]; then exit "$(cat "$page.failed")"; fi
+    sh "$root/bench/approximate.sh" "$page.txt" >"$page.svg"
+    printf '\npicture: %s\n' "$page.svg"
+    exit
+    ;;
 fit)
     sh "$root/bench/fit.sh" "${2-}"
     exit
@@ -66,7 +79,7 @@ out_of_core | sparse | sparse_host | choices)
     ;;
 host | opencl | cuda | emulation | emulation_cuda | accuracy | accuracy_cuda) ;;
 *)
-    echo "bench/run.sh: there is no benchmark program for '$backend'; there are host, opencl, cuda, emulation, accuracy, sweep, estimate, fit, choices, out_of_core, sparse, fft" >&2
+    echo "bench/run.sh: there is no benchmark program for '$backend'; there are host, opencl, cuda, emulation, accuracy, sweep, estimate, fit, choices, out_of_core, sparse, fft, approximate" >&2
     exit 2
     ;;
 esac

@@ -46,6 +46,9 @@ refuses "no case of sparse_host matches 'nosuchcase'" bench sparse host nosuchca
 refuses "no case of fft_host matches 'nosuchcase'" bench fft host nosuchcase
 refuses "no case of fft_cuda matches 'nosuchcase'" bench fft cuda nosuchcase
 refuses "'nosuch' is not for fft" bench fft nosuch
+refuses "and not 'nosuch'" bench approximate nosuch
+refuses "and not 'nosuch'" bench approximate coverage nosuch
+refuses "'coverage' comes first" bench approximate 512 coverage
 refuses "the filter '(' is no regular expression" bench host '('
 refuses "no backend 'nosuch' to sweep" bench sweep nosuch
 refuses "no type 'nosuch'" demo 64 nosuch

@@ -1,0 +1,193 @@
+// bench_approximate coverage: how often the error of a method was within what its report promised.
+//
+// The operands of a kind of data are fixed, and trials differ in their seeds: a promise is about every input. The kinds
+// are friendly ones and those that a method may fail on. A method that refuses, or does the product exactly, is counted
+// beside those that it did.
+#include "approximate.hpp"
+#include "oracle.hpp"
+
+#include <stratagemm/structure/low_rank.hpp>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace bench {
+namespace {
+
+// C = A B of m x n, and `exact`, the same in double.
+struct small_product {
+    std::string name;
+    sg::matrix<float> a, b;
+    sg::matrix<double> exact{};
+    double norms = 0;
+};
+
+// ---- kinds of data ------------------------------------------------------------------------------------------
+
+struct sides {
+    index_t m, n, k;
+};
+// f(i, j) of A, and of B with the indices exchanged: k is the second.
+template <class F>
+small_product both(std::string name, sides s, F f) {
+    return {
+        std::move(name),
+        sg::matrix<float>(s.m, s.k, [&](index_t i, index_t k) { return static_cast<float>(f(i, k, 0)); }),
+        sg::matrix<float>(s.k, s.n, [&](index_t k, index_t j) { return static_cast<float>(f(j, k, 1)); })};
+}
+
+std::vector<small_product> kinds(sides s) {
+    std::vector<double> const x[] = {draw<double>(s.m * s.k, 0, 1), draw<double>(s.n * s.k, 0, 2)};
+    auto const some = [&](index_t i, index_t k, int of) {
+        return x[of][static_cast<std::size_t>(i * s.k + k)];
+    };
+    std::vector<small_product> all;
+    all.push_back(both("no structure", s, some));
+    all.push_back(both("all of one sign", s, [&](auto... at) { return 1 + some(at...); }));
+    // Element k of A and of B are as large, so that some terms are 2^40 times as large as others.
+    all.push_back(both("spread of 2^40", s, [&](index_t i, index_t k, int of) {
+        return std::ldexp(some(i, k, of), static_cast<int>(k * 7919 % 41) - 20);
+    }));
+    all.push_back(both("one huge row", s, [&](index_t i, index_t k, int of) {
+        return some(i, k, of) * (of == 0 ? i == 0 : k == 0 ? 0x1p20 : 1);
+    }));
+    all.push_back(
+        both("rank one", s, [&](index_t i, index_t k, int of) { return some(i, 0, of) * some(0, k, of); }));
+    // Four columns leave a matrix of rank one, for which certificates err as often as they say.
+    all.push_back(both("rank five", s, [&](index_t i, index_t k, int of) {
+        double sum = 0;
+        for (index_t r = 0; r < 5; ++r) sum += some(i, r, of) * some(r, k, of);
+        return sum;
+    }));
+    all.push_back(both("zero", s, [](auto...) { return 0; }));
+    // Rows of a Hadamard matrix, which are orthogonal; those of A are not those of B.
+    all.push_back(both("orthogonal", s, [&](index_t i, index_t k, int of) {
+        auto const line = static_cast<unsigned>(2 * i + of + 1);
+        return __builtin_popcount(line & static_cast<unsigned>(k)) % 2 ? -1 : 1;
+    }));
+    for (small_product& p : all) {
+        p.norms = frobenius(p.a) * frobenius(p.b);
+        p.exact = sg::matrix<double>(s.m, s.n, [&](index_t i, index_t j) {
+            double sum = 0;
+            for (index_t k = 0; k < s.k; ++k) sum += double(p.a(i, k)) * double(p.b(k, j));
+            return sum;
+        });
+    }
+    return all;
+}
+
+// ---- trials -------------------------------------------------------------------------------------------------
+
+template <class M>
+double distance(sg::matrix<float> const& c, M const& from, double norm) {
+    double sum = 0;
+    for (index_t i = 0; i < c.rows(); ++i)
+        for (index_t j = 0; j < c.cols(); ++j) {
+            double const off = double(c(i, j)) - double(from(i, j));
+            sum += off * off;
+        }
+    return norm > 0 ? std::sqrt(sum) / norm : std::sqrt(sum);
+}
+
+struct trial {
+    outcome said;
+    double error = 0;
+};
+struct method {
+    std::string name;
+    sides of;
+    double confidence;
+    std::function<trial(small_product const&, std::uint64_t seed)> run;
+};
+struct tally {
+    int refused = 0, exact = 0, done = 0, kept = 0;
+    double worst = 0; // error over what was promised
+};
+
+tally try_out(method const& of, small_product const& p, int trials) {
+    tally all;
+#pragma omp parallel
+    {
+        tally mine;
+#pragma omp for schedule(dynamic)
+        for (int t = 0; t < trials; ++t) {
+            trial const x = of.run(p, static_cast<std::uint64_t>(t));
+            if (!x.said.refusal.empty()) {
+                ++mine.refused;
+                continue;
+            }
+            if (x.said.note == "native") ++mine.exact;
+            // Rounding of floats is no part of what a method leaves out.
+            double const promised = x.said.promised + 1e-6;
+            ++mine.done, mine.kept += x.error <= promised;
+            mine.worst = std::max(mine.worst, x.error / promised);
+        }
+#pragma omp critical
+        {
+            all.refused += mine.refused, all.exact += mine.exact, all.done += mine.done,
+                all.kept += mine.kept;
+            all.worst = std::max(all.worst, mine.worst);
+        }
+    }
+    return all;
+}
+
+// The certificate of factors is about A alone: they are multiplied by the identity.
+trial factors(small_product const& p, double confidence, std::uint64_t seed) {
+    sg::host const one{.threads = 1};
+    auto f = sg::try_low_rank(one, p.a, {.rank = 4, .confidence = confidence, .seed = seed});
+    if (!f) return {outcome{f.error().what()}};
+    index_t const k = p.a.cols();
+    sg::matrix<float> const unit(k, k, [](index_t i, index_t j) { return i == j ? 1.0f : 0.0f; });
+    sg::matrix<float> c(p.a.rows(), k);
+    sg::gemm(one, *f, unit, c);
+    sg::bound const b = f->report().bound;
+    return {{"", b.worst, b.confidence}, distance(c, p.a, frobenius(p.a))};
+}
+
+std::vector<method> methods() {
+    std::vector<method> all;
+    for (double const confidence : {0.9, 0.99, 0.999})
+        all.push_back({"low_rank, rank 4",
+                       {32, 16, 48},
+                       confidence,
+                       [confidence](small_product const& p, std::uint64_t seed) {
+                           return factors(p, confidence, seed);
+                       }});
+    return all;
+}
+
+} // namespace
+
+int print_coverage(int trials) {
+    std::printf(
+        "%d trials each: of those that were not refused, how many had an error within what was promised\n",
+        trials);
+    int below = 0;
+    for (method const& of : methods()) {
+        std::printf("\n== %s: %td x %td x %td, a confidence of %g%%\n%-20s %9s %9s %9s %9s  %s\n",
+                    of.name.c_str(), of.of.m, of.of.n, of.of.k, of.confidence * 100, "data", "refused",
+                    "exact", "done", "within", "largest error over what was promised");
+        for (small_product const& p : kinds(of.of)) {
+            tally const seen = try_out(of, p, trials);
+            std::printf("%-20s %9d %9d %9d", p.name.c_str(), seen.refused, seen.exact,
+                        seen.done - seen.exact);
+            if (seen.done == 0) {
+                std::printf("\n");
+                continue;
+            }
+            double const share = double(seen.kept) / seen.done;
+            // A promise that is kept exactly as often as it says is below that by chance: by three deviations
+            // in one of 700 cases.
+            double const chance = 3 * std::sqrt(of.confidence * (1 - of.confidence) / seen.done);
+            bool const fails = share < of.confidence - chance;
+            below += fails;
+            std::printf(" %8.2f%%  %.2f%s\n", share * 100, seen.worst,
+                        fails ? "   BELOW ITS CONFIDENCE" : "");
+            std::fflush(stdout);
+        }
+    }
+    return below;
+}
+
+} // namespace bench
