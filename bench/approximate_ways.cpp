@@ -140,14 +140,14 @@ std::vector<way> exact_ways(approximate_product& p) {
 
 std::vector<way> structured_ways(approximate_product& p) {
     std::vector<way> all;
-    for (double const tolerance : {1e-1, 1e-2, 1e-5}) {
+    for (double const tolerance : {1e-2, 1e-5}) {
         all.push_back(low_rank_in_call(p, tolerance));
         add_kept_factors(all, p, tolerance);
     }
     if (p.data.diagonals.empty()) return all;
     all.push_back(exact(p, "toeplitz", "direct", p.cpu, p.diagonals, p.data.b, p.c32));
     all.push_back(exact(p, "toeplitz", "by transforms", p.cpu, p.by_transforms, p.data.b, p.c32));
-    for (double const tolerance : {1e-2, 1e-4}) add_trains(all, p, tolerance);
+    add_trains(all, p, 1e-4);
     return all;
 }
 
