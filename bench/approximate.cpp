@@ -1,7 +1,7 @@
-// bench_approximate: error against time, on the host, for four kinds of data: exact products in every precision, products
+// bench_approximate: error against time, on the host, for five kinds of data: exact products in every precision, products
 // of structured operands and of factors, and products that are allowed an error.
 //
-//   bench_approximate [SIZE...]          1024 and 2048 unless told otherwise; powers of two
+//   bench_approximate [SIZE...]          512 and 2048 unless told otherwise; powers of two
 //   bench_approximate coverage [TRIALS]  1000 unless told otherwise
 //
 // The error is |C - A B| / |A| |B| in Frobenius norms, against a product of doubles; that of a result in double is taken
@@ -152,14 +152,14 @@ int main(int argc, char** argv) try {
             return usage();
         sizes.push_back(number);
     }
-    if (sizes.empty()) sizes = {1024, 2048};
+    if (sizes.empty()) sizes = {512, 2048};
     std::printf("products of n x n on the host, %d threads: |C - A B| / |A| |B|, in Frobenius norms, against "
                 "the time;"
                 " medians over 5 rounds\n",
                 sg::host_threads(0));
     for (index_t const n : sizes)
-        for (auto const kind :
-             {data_kind::unstructured, data_kind::decaying, data_kind::planted, data_kind::toeplitz})
+        for (auto const kind : {data_kind::unstructured, data_kind::uneven, data_kind::decaying,
+                                data_kind::planted, data_kind::toeplitz})
             race(kind, n);
     return 0;
 } catch (std::exception const& e) {

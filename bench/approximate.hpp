@@ -22,7 +22,7 @@ struct approximate_data {
     sg::matrix<float> a, b;
     std::vector<float> diagonals{}; // of A, the lowest first, if it is a Toeplitz matrix
 };
-enum class data_kind { unstructured, decaying, planted, toeplitz };
+enum class data_kind { unstructured, uneven, decaying, planted, toeplitz };
 approximate_data make_data(data_kind, index_t n);
 
 inline double frobenius(sg::matrix<float> const& x) {
@@ -39,6 +39,9 @@ struct outcome {
     double confidence = 1; // of that
     std::string note{};
 };
+
+// Of a call of a policy that reported.
+outcome outcome_of(sg::status const&, sg::report const&);
 
 // One method at one setting.
 struct way {

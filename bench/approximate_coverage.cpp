@@ -6,6 +6,7 @@
 #include "approximate.hpp"
 #include "oracle.hpp"
 
+#include <stratagemm/algorithm/monte_carlo.hpp>
 #include <stratagemm/structure/low_rank.hpp>
 
 #include <algorithm>
@@ -145,8 +146,51 @@ trial factors(small_product const& p, double confidence, std::uint64_t seed) {
     return {{"", b.worst, b.confidence}, distance(c, p.a, frobenius(p.a))};
 }
 
+// The host, one multiply-add of which is said to take a microsecond: small products are approximated then, too.
+class slow_host : public sg::layer_over<sg::host> {
+public:
+    slow_host() : sg::layer_over<sg::host>(sg::host{.threads = 1}) {}
+    template <class P>
+    static constexpr sg::verdict accepts = sg::answer<sg::host, P>();
+    template <class S>
+    double estimate(S const& s) const {
+        return 1e-6 * sg::multiply_adds(s);
+    }
+    template <class P>
+    sg::status operator()(P const& p, arena& memory) const {
+        return base_(p, memory);
+    }
+};
+
+// make(seed, report) gives the policy.
+template <class Make>
+method policy(std::string name, sides of, double confidence, Make make) {
+    return {std::move(name), of, confidence, [make](small_product const& p, std::uint64_t seed) {
+                sg::report told;
+                sg::matrix<float> c(p.a.rows(), p.b.cols());
+                sg::status const s = sg::try_gemm(make(seed, &told), p.a, p.b, c);
+                return trial{outcome_of(s, told), distance(c, p.exact, p.norms)};
+            }};
+}
+
+void add_draws(std::vector<method>& all, double confidence) {
+    using enum sg::draw_probabilities;
+    for (auto const& [name, probabilities] :
+         {std::pair{"optimal", optimal}, std::pair{"uniform", uniform}, std::pair{"norms", norms}})
+        all.push_back(policy(std::string("monte_carlo 0.25, ") + name, {16, 16, 4096}, confidence,
+                             [=](std::uint64_t seed, sg::report* told) {
+                                 return sg::monte_carlo{slow_host(),
+                                                        {.tolerance = 0.25,
+                                                         .confidence = confidence,
+                                                         .seed = seed,
+                                                         .report = told,
+                                                         .probabilities = probabilities}};
+                             }));
+}
+
 std::vector<method> methods() {
     std::vector<method> all;
+    for (double const confidence : {0.9, 0.99}) add_draws(all, confidence);
     for (double const confidence : {0.9, 0.99, 0.999})
         all.push_back({"low_rank, rank 4",
                        {32, 16, 48},

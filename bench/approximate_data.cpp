@@ -30,6 +30,16 @@ approximate_data decaying(index_t n) {
     return {"decaying spectrum", std::move(a), std::move(b)};
 }
 
+// Columns of A and rows of B whose norms fall as 1 / l, in an order without a pattern.
+approximate_data uneven(index_t n) {
+    sg::matrix<float> a = random_matrix(n, n, 1), b = random_matrix(n, n, 2);
+    for (index_t l = 0; l < n; ++l) {
+        auto const factor = 1 / static_cast<float>(1 + l * 7919 % n);
+        for (index_t i = 0; i < n; ++i) a(i, l) *= factor, b(l, i) *= factor;
+    }
+    return {"uneven norms", std::move(a), std::move(b)};
+}
+
 // A = D H and B = H S, where H is orthogonal: both are dense, and A B = D S has two elements in a column.
 approximate_data planted(index_t n) {
     sg::matrix<float> unit(n, n), few(n, n), a(n, n), b(n, n);
@@ -59,6 +69,7 @@ approximate_data correlations(index_t n) {
 
 approximate_data make_data(data_kind kind, index_t n) {
     switch (kind) {
+    case data_kind::uneven: return uneven(n);
     case data_kind::decaying: return decaying(n);
     case data_kind::planted: return planted(n);
     case data_kind::toeplitz: return correlations(n);

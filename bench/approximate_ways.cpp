@@ -1,6 +1,7 @@
 // The ways in which bench_approximate multiplies.
 #include "approximate.hpp"
 
+#include <stratagemm/algorithm/monte_carlo.hpp>
 #include <stratagemm/structure/low_rank.hpp>
 #include <stratagemm/structure/sketch.hpp>
 #include <stratagemm/structure/tensor_train.hpp>
@@ -112,7 +113,24 @@ void add_sketches(std::vector<way>& all, approximate_product& p, char const* nam
     }
 }
 
+// A policy that keeps a tolerance, at its standard confidence. make(tolerance, report) gives it.
+template <class Make>
+void add_policy(std::vector<way>& all, approximate_product& p, char const* name, double tolerance, Make make,
+                std::string const& note = "") {
+    all.push_back({name, short_number(tolerance) + note, [&p, make, tolerance] {
+                       sg::report told;
+                       sg::status const s = sg::try_gemm(make(tolerance, &told), p.data.a, p.data.b, p.c32);
+                       return outcome_of(s, told);
+                   }});
+}
+
 } // namespace
+
+outcome outcome_of(sg::status const& s, sg::report const& told) {
+    if (!s) return {s.error().what()};
+    if (told.ran == "native") return {"", told.bound.worst, told.bound.confidence, "native"};
+    return {"", told.bound.worst, told.bound.confidence, std::to_string(told.count) + " " + told.reason};
+}
 
 std::vector<way> exact_ways(approximate_product& p) {
     std::vector<way> all;
@@ -159,6 +177,16 @@ std::vector<way> approximate_ways(approximate_product& p) {
                  [=](index_t r, index_t c) { return sg::sparse_sign<float>(r, c, seed, 8); });
     add_sketches(all, p, "count_sketch",
                  [=](index_t r, index_t c) { return sg::count_sketch<float>(r, c, seed); });
+    for (double const tolerance : {0.3, 0.1, 0.01})
+        add_policy(all, p, "monte_carlo", tolerance, [&p](double t, sg::report* r) {
+            return sg::monte_carlo{p.cpu, {.tolerance = t, .report = r}};
+        });
+    add_policy(
+        all, p, "monte_carlo", 0.01,
+        [&p](double t, sg::report* r) {
+            return sg::monte_carlo{p.cpu, {.tolerance = t, .otherwise = sg::otherwise::exact, .report = r}};
+        },
+        " or exact");
     return all;
 }
 

@@ -2,6 +2,7 @@
 # Fills the tables of docs/performance.md with the figures in bench/results: writes the page, with each table between
 # "<!-- table: NAME -->" and "<!-- end -->" made anew, to standard output:
 #   sh docs/tables.sh >page && mv page docs/performance.md
+# With the argument "approximate" it does so for docs/approximate.md.
 # With the argument "cells" it writes the figures of host, batches and groups that docs/choosing.md has in cells.
 # tests/docs/pictures.sh compares both with the pages in the repository.
 set -eu
@@ -314,8 +315,47 @@ dense_by_transforms() {
         }' fft-dense-epyc.txt
 }
 
+# Of the last size in the file a row for each method and setting, a column for each kind of data.
+approximate() {
+    awk '/^== / {
+            size = $2
+            kind = $0
+            sub(/^== [^,]*, /, "", kind)
+            sub(/;.*/, "", kind)
+            if (size != last) { kinds = rows = 0; last = size; split("", known); split("", cell) }
+            name[++kinds] = kind
+            nothing[kinds] = $NF
+            next
+        }
+        !kinds || /^method / || NF < 4 { next }
+        {
+            row = $0
+            sub(/  .*/, "", row)
+            split(substr($0, length(row) + 1), value, " ")
+            if (!(row in known)) { known[row] = ++rows; label[rows] = row }
+            i = known[row]
+            if (value[3] == "refused:") cell[i, kinds] = "refused"
+            else cell[i, kinds] = value[2] " / " value[3] " / " value[4]
+            if ($NF == "native") cell[i, kinds] = value[2] ", exact"
+        }
+        END {
+            printf "| |"
+            for (k = 1; k <= kinds; ++k) printf " %s |", name[k]
+            printf "\n| --- |"
+            for (k = 1; k <= kinds; ++k) printf " ---: |"
+            printf "\n| C = 0 |"
+            for (k = 1; k <= kinds; ++k) printf " %s |", nothing[k]
+            for (i = 1; i <= rows; ++i) {
+                printf "\n| %s |", label[i]
+                for (k = 1; k <= kinds; ++k) printf " %s |", cell[i, k]
+            }
+            print ""
+        }' approximate-host-epyc.txt
+}
+
 table() {
     case $1 in
+    approximate) "$1" ;;
     host_means | devices | sweeps | emulated | strassen | sparse) "$1" ;;
     transforms | variants | dense_by_transforms) "$1" ;;
     *) echo "docs/tables.sh: there is no table $1" >&2 && exit 1 ;;
@@ -360,4 +400,4 @@ while IFS= read -r line; do
         ;;
     *) [ -n "$inside" ] || printf '%s\n' "$line" ;;
     esac
-done <../../docs/performance.md
+done <"../../docs/${1:-performance}.md"
