@@ -134,9 +134,9 @@ tally try_out(method const& of, small_product const& p, int trials) {
 }
 
 // The certificate of factors is about A alone: they are multiplied by the identity.
-trial factors(small_product const& p, double confidence, std::uint64_t seed) {
+trial factors(small_product const& p, sg::low_rank_options const& options) {
     sg::host const one{.threads = 1};
-    auto f = sg::try_low_rank(one, p.a, {.rank = 4, .confidence = confidence, .seed = seed});
+    auto f = sg::try_low_rank(one, p.a, options);
     if (!f) return {outcome{f.error().what()}};
     index_t const k = p.a.cols();
     sg::matrix<float> const unit(k, k, [](index_t i, index_t j) { return i == j ? 1.0f : 0.0f; });
@@ -144,6 +144,18 @@ trial factors(small_product const& p, double confidence, std::uint64_t seed) {
     sg::gemm(one, *f, unit, c);
     sg::bound const b = f->report().bound;
     return {{"", b.worst, b.confidence}, distance(c, p.a, frobenius(p.a))};
+}
+void add_factors(std::vector<method>& all, double confidence) {
+    using enum sg::low_rank_sketch;
+    for (auto const& [name, sketch] : {std::pair{"gaussian", gaussian}, std::pair{"signs", signs},
+                                       std::pair{"srht", srht}, std::pair{"srct", srct}})
+        all.push_back({std::string("low_rank, rank 4, ") + name,
+                       {32, 16, 48},
+                       confidence,
+                       [=](small_product const& p, std::uint64_t seed) {
+                           return factors(
+                               p, {.rank = 4, .confidence = confidence, .seed = seed, .sketch = sketch});
+                       }});
 }
 
 // The host, one multiply-add of which is said to take a microsecond: small products are approximated then, too.
@@ -191,13 +203,7 @@ void add_draws(std::vector<method>& all, double confidence) {
 std::vector<method> methods() {
     std::vector<method> all;
     for (double const confidence : {0.9, 0.99}) add_draws(all, confidence);
-    for (double const confidence : {0.9, 0.99, 0.999})
-        all.push_back({"low_rank, rank 4",
-                       {32, 16, 48},
-                       confidence,
-                       [confidence](small_product const& p, std::uint64_t seed) {
-                           return factors(p, confidence, seed);
-                       }});
+    for (double const confidence : {0.9, 0.99, 0.999}) add_factors(all, confidence);
     return all;
 }
 

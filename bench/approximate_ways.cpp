@@ -129,7 +129,7 @@ void add_policy(std::vector<way>& all, approximate_product& p, char const* name,
 outcome outcome_of(sg::status const& s, sg::report const& told) {
     if (!s) return {s.error().what()};
     if (told.ran == "native") return {"", told.bound.worst, told.bound.confidence, "native"};
-    return {"", told.bound.worst, told.bound.confidence, std::to_string(told.count) + " " + told.reason};
+    return {"", told.bound.worst, told.bound.confidence, std::to_string(told.count)};
 }
 
 std::vector<way> exact_ways(approximate_product& p) {
@@ -177,6 +177,8 @@ std::vector<way> approximate_ways(approximate_product& p) {
                  [=](index_t r, index_t c) { return sg::sparse_sign<float>(r, c, seed, 8); });
     add_sketches(all, p, "count_sketch",
                  [=](index_t r, index_t c) { return sg::count_sketch<float>(r, c, seed); });
+    add_sketches(all, p, "srht", [=](index_t r, index_t c) { return sg::srht<float>(r, c, seed); });
+    add_sketches(all, p, "srct", [=](index_t r, index_t c) { return sg::srct<float>(r, c, seed); });
     for (double const tolerance : {0.3, 0.1, 0.01})
         add_policy(all, p, "monte_carlo", tolerance, [&p](double t, sg::report* r) {
             return sg::monte_carlo{p.cpu, {.tolerance = t, .report = r}};
