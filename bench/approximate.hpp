@@ -21,6 +21,7 @@ struct approximate_data {
     std::string name;
     sg::matrix<float> a, b;
     std::vector<float> diagonals{}; // of A, the lowest first, if it is a Toeplitz matrix
+    index_t nonzeros = 0;           // of the product, if they are known
 };
 enum class data_kind { unstructured, uneven, decaying, planted, toeplitz };
 approximate_data make_data(data_kind, index_t n);

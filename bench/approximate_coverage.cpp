@@ -6,6 +6,7 @@
 #include "approximate.hpp"
 #include "oracle.hpp"
 
+#include <stratagemm/algorithm/compressed.hpp>
 #include <stratagemm/algorithm/monte_carlo.hpp>
 #include <stratagemm/structure/low_rank.hpp>
 
@@ -19,6 +20,7 @@ namespace {
 struct small_product {
     std::string name;
     sg::matrix<float> a, b;
+    index_t nonzeros = 0; // of the product; 0: unknown
     sg::matrix<double> exact{};
     double norms = 0;
 };
@@ -61,11 +63,17 @@ std::vector<small_product> kinds(sides s) {
         return sum;
     }));
     all.push_back(both("zero", s, [](auto...) { return 0; }));
-    // Rows of a Hadamard matrix, which are orthogonal; those of A are not those of B.
-    all.push_back(both("orthogonal", s, [&](index_t i, index_t k, int of) {
-        auto const line = static_cast<unsigned>(2 * i + of + 1);
-        return __builtin_popcount(line & static_cast<unsigned>(k)) % 2 ? -1 : 1;
+    // Rows of a Hadamard matrix, which are orthogonal; those of A are not those of B, or are two of them.
+    auto const sign = [](index_t line, index_t k) {
+        return __builtin_popcountll(static_cast<unsigned long long>(line & k)) % 2 ? -1 : 1;
+    };
+    all.push_back(
+        both("orthogonal", s, [&](index_t i, index_t k, int of) { return sign(2 * i + of + 1, k); }));
+    all.push_back(both("sparse product", s, [&](index_t i, index_t k, int of) {
+        if (of == 0) return some(i, 0, 0) * sign(i, k);
+        return 1.0 * sign(i * 7 % s.m, k) - 2.0 * sign((i * 11 + 3) % s.m, k);
     }));
+    if ((s.k & (s.k - 1)) == 0 && s.m <= s.k) all.back().nonzeros = 2 * s.n;
     for (small_product& p : all) {
         p.norms = frobenius(p.a) * frobenius(p.b);
         p.exact = sg::matrix<double>(s.m, s.n, [&](index_t i, index_t j) {
@@ -174,13 +182,13 @@ public:
     }
 };
 
-// make(seed, report) gives the policy.
+// make(product, seed, report) gives the policy.
 template <class Make>
 method policy(std::string name, sides of, double confidence, Make make) {
     return {std::move(name), of, confidence, [make](small_product const& p, std::uint64_t seed) {
                 sg::report told;
                 sg::matrix<float> c(p.a.rows(), p.b.cols());
-                sg::status const s = sg::try_gemm(make(seed, &told), p.a, p.b, c);
+                sg::status const s = sg::try_gemm(make(p, seed, &told), p.a, p.b, c);
                 return trial{outcome_of(s, told), distance(c, p.exact, p.norms)};
             }};
 }
@@ -190,7 +198,7 @@ void add_draws(std::vector<method>& all, double confidence) {
     for (auto const& [name, probabilities] :
          {std::pair{"optimal", optimal}, std::pair{"uniform", uniform}, std::pair{"norms", norms}})
         all.push_back(policy(std::string("monte_carlo 0.25, ") + name, {16, 16, 4096}, confidence,
-                             [=](std::uint64_t seed, sg::report* told) {
+                             [=](small_product const&, std::uint64_t seed, sg::report* told) {
                                  return sg::monte_carlo{slow_host(),
                                                         {.tolerance = 0.25,
                                                          .confidence = confidence,
@@ -200,9 +208,28 @@ void add_draws(std::vector<method>& all, double confidence) {
                              }));
 }
 
+void add_compressed(std::vector<method>& all, double confidence) {
+    using enum sg::compressed_form;
+    for (auto const& [name, form] :
+         {std::pair{"walsh_hadamard", walsh_hadamard}, std::pair{"fourier", fourier}})
+        all.push_back(policy(std::string("compressed 0.25, ") + name, {16, 16, 256}, confidence,
+                             [=](small_product const& p, std::uint64_t seed, sg::report* told) {
+                                 return sg::compressed{slow_host(),
+                                                       {.tolerance = 0.25,
+                                                        .confidence = confidence,
+                                                        .seed = seed,
+                                                        .report = told,
+                                                        .nonzeros = p.nonzeros,
+                                                        .form = form}};
+                             }));
+}
+
 std::vector<method> methods() {
     std::vector<method> all;
-    for (double const confidence : {0.9, 0.99}) add_draws(all, confidence);
+    for (double const confidence : {0.9, 0.99}) {
+        add_draws(all, confidence);
+        add_compressed(all, confidence);
+    }
     for (double const confidence : {0.9, 0.99, 0.999}) add_factors(all, confidence);
     return all;
 }

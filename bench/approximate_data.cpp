@@ -40,18 +40,21 @@ approximate_data uneven(index_t n) {
     return {"uneven norms", std::move(a), std::move(b)};
 }
 
-// A = D H and B = H S, where H is orthogonal: both are dense, and A B = D S has two elements in a column.
+// Rows of A are rows of a half of an orthogonal matrix H, and columns of B are rows of the other half; but each 16th also has
+// one of the first. Both are dense, and A B has two elements in each 16th column.
 approximate_data planted(index_t n) {
-    sg::matrix<float> unit(n, n), few(n, n), a(n, n), b(n, n);
+    sg::matrix<float> of_a(n, n), of_b(n, n), a(n, n), b(n, n);
     auto const factor = draw<float>(n, 0, 1);
+    index_t const half = n / 2;
     for (index_t j = 0; j < n; ++j) {
-        unit(j, j) = factor[static_cast<std::size_t>(j)];
-        few(j * 7 % n, j) = 1, few((j * 11 + 3) % n, j) = -2;
+        of_a(j, j % half) = factor[static_cast<std::size_t>(j)];
+        of_b(half + j % half, j) = 1;
+        if (j % 16 == 0) of_b(7 * j % half, j) = 1;
     }
     auto const h = sg::orthogonal(sg::hadamard<float>(n));
-    sg::gemm(sg::host{}, unit, h, a);
-    sg::gemm(sg::host{}, h, few, b);
-    return {"sparse product", std::move(a), std::move(b)};
+    sg::gemm(sg::host{}, of_a, h, a);
+    sg::gemm(sg::host{}, h, of_b, b);
+    return {"sparse product", std::move(a), std::move(b), {}, n / 8};
 }
 
 // Smooth along its diagonals but not across, as a matrix of correlations is.

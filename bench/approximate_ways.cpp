@@ -1,6 +1,7 @@
 // The ways in which bench_approximate multiplies.
 #include "approximate.hpp"
 
+#include <stratagemm/algorithm/compressed.hpp>
 #include <stratagemm/algorithm/monte_carlo.hpp>
 #include <stratagemm/structure/low_rank.hpp>
 #include <stratagemm/structure/sketch.hpp>
@@ -189,6 +190,10 @@ std::vector<way> approximate_ways(approximate_product& p) {
             return sg::monte_carlo{p.cpu, {.tolerance = t, .otherwise = sg::otherwise::exact, .report = r}};
         },
         " or exact");
+    for (double const tolerance : {0.1, 1e-4})
+        add_policy(all, p, "compressed", tolerance, [&p](double t, sg::report* r) {
+            return sg::compressed{p.cpu, {.tolerance = t, .report = r, .nonzeros = p.data.nonzeros}};
+        });
     return all;
 }
 
