@@ -8,6 +8,7 @@
 
 #include <stratagemm/algorithm/compressed.hpp>
 #include <stratagemm/algorithm/monte_carlo.hpp>
+#include <stratagemm/algorithm/sketched.hpp>
 #include <stratagemm/structure/low_rank.hpp>
 
 #include <algorithm>
@@ -166,20 +167,25 @@ void add_factors(std::vector<method>& all, double confidence) {
                        }});
 }
 
-// The host, one multiply-add of which is said to take a microsecond: small products are approximated then, too.
+// The host, but a multiply-add of a product into C is said to take a microsecond, and one of another product less: small
+// products are approximated then, too.
 class slow_host : public sg::layer_over<sg::host> {
 public:
-    slow_host() : sg::layer_over<sg::host>(sg::host{.threads = 1}) {}
+    static constexpr bool is_backend = true;
+    explicit slow_host(sides of_c) : sg::layer_over<sg::host>(sg::host{.threads = 1}), of_c_(of_c) {}
     template <class P>
     static constexpr sg::verdict accepts = sg::answer<sg::host, P>();
     template <class S>
     double estimate(S const& s) const {
-        return 1e-6 * sg::multiply_adds(s);
+        return (s.m == of_c_.m && s.n == of_c_.n ? 1e-6 : 1e-9) * sg::multiply_adds(s);
     }
     template <class P>
     sg::status operator()(P const& p, arena& memory) const {
         return base_(p, memory);
     }
+
+private:
+    sides of_c_;
 };
 
 // make(product, seed, report) gives the policy.
@@ -199,7 +205,7 @@ void add_draws(std::vector<method>& all, double confidence) {
          {std::pair{"optimal", optimal}, std::pair{"uniform", uniform}, std::pair{"norms", norms}})
         all.push_back(policy(std::string("monte_carlo 0.25, ") + name, {16, 16, 4096}, confidence,
                              [=](small_product const&, std::uint64_t seed, sg::report* told) {
-                                 return sg::monte_carlo{slow_host(),
+                                 return sg::monte_carlo{slow_host({16, 16, 4096}),
                                                         {.tolerance = 0.25,
                                                          .confidence = confidence,
                                                          .seed = seed,
@@ -214,7 +220,7 @@ void add_compressed(std::vector<method>& all, double confidence) {
          {std::pair{"walsh_hadamard", walsh_hadamard}, std::pair{"fourier", fourier}})
         all.push_back(policy(std::string("compressed 0.25, ") + name, {16, 16, 256}, confidence,
                              [=](small_product const& p, std::uint64_t seed, sg::report* told) {
-                                 return sg::compressed{slow_host(),
+                                 return sg::compressed{slow_host({16, 16, 256}),
                                                        {.tolerance = 0.25,
                                                         .confidence = confidence,
                                                         .seed = seed,
@@ -224,11 +230,26 @@ void add_compressed(std::vector<method>& all, double confidence) {
                              }));
 }
 
+template <class Kind>
+void add_sketched(std::vector<method>& all, double confidence, char const* name, Kind kind) {
+    constexpr sides of{16, 17, 2048};
+    all.push_back(policy(std::string("sketched 0.5, ") + name, of, confidence,
+                         [=](small_product const&, std::uint64_t seed, sg::report* told) {
+                             return sg::sketched{
+                                 slow_host(of),
+                                 kind,
+                                 {.tolerance = 0.5, .confidence = confidence, .seed = seed, .report = told}};
+                         }));
+}
+
 std::vector<method> methods() {
     std::vector<method> all;
     for (double const confidence : {0.9, 0.99}) {
         add_draws(all, confidence);
         add_compressed(all, confidence);
+        add_sketched(all, confidence, "gaussian", sg::sketches::gaussian{});
+        add_sketched(all, confidence, "sparse_sign 8", sg::sketches::sparse_sign{8});
+        add_sketched(all, confidence, "count_sketch", sg::sketches::count_sketch{});
     }
     for (double const confidence : {0.9, 0.99, 0.999}) add_factors(all, confidence);
     return all;

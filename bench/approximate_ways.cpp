@@ -3,6 +3,7 @@
 
 #include <stratagemm/algorithm/compressed.hpp>
 #include <stratagemm/algorithm/monte_carlo.hpp>
+#include <stratagemm/algorithm/sketched.hpp>
 #include <stratagemm/structure/low_rank.hpp>
 #include <stratagemm/structure/sketch.hpp>
 #include <stratagemm/structure/tensor_train.hpp>
@@ -190,6 +191,16 @@ std::vector<way> approximate_ways(approximate_product& p) {
             return sg::monte_carlo{p.cpu, {.tolerance = t, .otherwise = sg::otherwise::exact, .report = r}};
         },
         " or exact");
+    for (double const tolerance : {0.3, 0.1})
+        add_policy(all, p, "sketched", tolerance, [&p](double t, sg::report* r) {
+            return sg::sketched{p.cpu, {.tolerance = t, .report = r}};
+        });
+    add_policy(
+        all, p, "sketched", 0.5,
+        [&p](double t, sg::report* r) {
+            return sg::sketched{p.cpu, sg::sketches::sparse_sign{8}, {.tolerance = t, .report = r}};
+        },
+        " by signs");
     for (double const tolerance : {0.1, 1e-4})
         add_policy(all, p, "compressed", tolerance, [&p](double t, sg::report* r) {
             return sg::compressed{p.cpu, {.tolerance = t, .report = r, .nonzeros = p.data.nonzeros}};
