@@ -2,9 +2,9 @@
 // one here. tests/docs/snippets.sh says how blocks become functions.
 #pragma once
 
+#include <stratagemm/algorithm/compressed.hpp>
 #include <stratagemm/algorithm/monte_carlo.hpp>
 #include <stratagemm/algorithm/sketched.hpp>
-#include <stratagemm/algorithm/compressed.hpp>
 #include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/cp.hpp>
 #include <stratagemm/structure/dct.hpp>
