@@ -162,23 +162,8 @@ struct host {
         if constexpr (plain && real && one_type) {
             constexpr index_t most = 64 * 64 * 64, size = sizeof(T);
             if (threads < 0) return false; // for check() to say
-            block_args<T> g;
-            g.m = p.c.rows, g.n = p.c.cols, g.k = p.a.cols, g.alpha = p.alpha, g.beta = p.beta,
-            g.count = p.count;
-            g.a = p.a.data, g.a_row = p.a.row_stride, g.a_col = p.a.col_stride, g.a_step = p.a_step;
-            g.b = p.b.data, g.b_row = p.b.row_stride, g.b_step = p.b_step;
-            g.e = p.e.data, g.e_row = p.e.row_stride, g.e_step = p.e_step;
-            g.c = p.c.data, g.c_row = p.c.row_stride, g.c_step = p.c_step;
-            if (g.count == 1) g.a_step = g.b_step = g.e_step = g.c_step = 0; // a null E is not to be moved
-            index_t b_col = p.b.col_stride, e_col = p.e.col_stride, c_col = p.c.col_stride;
-            // C is multiplied as its transpose if that makes its rows contiguous, or makes a row of a column.
-            bool const turned = g.n == 1 && g.count == 1 ? g.c_row == 1 : g.n > 1 && c_col != 1;
-            if (turned) {
-                g.a = p.b.data, g.b = p.a.data;
-                std::swap(g.m, g.n), std::swap(g.a_step, g.b_step);
-                std::swap(g.a_row, b_col), std::swap(g.a_col, g.b_row);
-                std::swap(g.c_row, c_col), std::swap(g.e_row, e_col);
-            }
+            small_product<T> small(p);
+            auto& [g, b_col, e_col, c_col, turned] = small;
             if ((g.m | g.n | g.k) >= 2 * most || c_col != 1 || (g.beta != T(0) && e_col != 1)) return false;
             if (b_col == 1 && g.count == 1 &&
                 is_row_of_pages(real_packing<T, T>::kernels().generated, g.m, g.n * size, g.k,

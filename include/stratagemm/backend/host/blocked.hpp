@@ -480,134 +480,185 @@ template <class TA, class Packing>
     g.narrow = 0;
 }
 
-// Sums the products of a region into C, or into `partial` (rows of partial_row) with alpha one. The function is cold:
-// kernels take its time, and code for size takes less memory to compile.
+// The products of a region, summed into C, or into `partial` (rows of partial_row) with alpha one. Its functions are cold:
+// kernels take the time, and code for size takes less memory to compile.
+template <class TA, class Packing>
+class region_product {
+    using packet = typename Packing::packet;
+    using acc = accumulated<packet>;
+    using sizes = block_sizes<packet>;
+    static constexpr bool has_one_row = Packing::tall == 1; // of A in a row of a packed panel
+
+public:
+    [[gnu::cold, gnu::noinline]] region_product(host_job<TA, Packing> const& job, host_region r,
+                                                host_scratch<Packing> const& scratch, acc* partial,
+                                                index_t partial_row)
+        : job_(job), r_(r), scratch_(scratch), partial_(partial), partial_row_(partial_row),
+          a_(Packing::place_of(job.a)), b_(Packing::place_of_b(job.b)) {
+        auto const [pieces, length] = pieces_of<packet>(r.p1 - r.p0);
+        pieces_ = pieces, length_ = length;
+        index_t const cols = r.j1 - r.j0;
+        // Blocks of about one width: a narrow one at the end would be as much work to begin as a wide one.
+        blocks_ = divide_up(cols, sizes::n());
+        width_ = divide_up(divide_up(cols, blocks_), table_.strip) * table_.strip;
+        by_panel_ = job.write && !partial && (pieces == 1 || job.add);
+        staged_ = job.write && !partial && !by_panel_;
+        choose_places(cols);
+        index_t const panel = divide_up(sizes::panel, table_.tallest) * table_.tallest,
+                      rows = staged_                       ? sizes::staged
+                             : a_in_place_ || a_by_panels_ ? r.i1 - r.i0
+                                                           : sizes::rows;
+        rows_at_once_ = rows;
+        step_ = a_in_place_ && !by_panel_   ? rows
+                : Packing::tall > 1         ? table_.tallest / 2
+                : by_panel_ || a_by_panels_ ? panel
+                                            : sizes::rows;
+    }
+
+    [[gnu::cold, gnu::noinline]] void run() {
+        for (index_t i = r_.i0; i < r_.i1; i += rows_at_once_) {
+            index_t const rows = smaller(rows_at_once_, r_.i1 - i);
+            packed_ = -1;
+            // One piece of k runs through all columns, so that A is packed once; staged sums need all of k for some
+            // columns.
+            for (index_t t = 0; t < pieces_ * blocks_; ++t)
+                multiply(i, rows, staged_ ? t % pieces_ : t / blocks_, staged_ ? t / pieces_ : t % blocks_);
+        }
+    }
+
+private:
+    void choose_places(index_t cols) {
+        constexpr auto size = static_cast<index_t>(sizeof(packet));
+        auto const& [i0, i1, j0, j1, p0, p1] = r_;
+        bool const low = !table_.masked;
+        a_in_place_ = Packing::in_place && has_one_row && Packing::head == 0 && !job_.a_sum.terms &&
+                      a_.col != 0 && is_a_read_in_place(a_.row, a_.col, p1 - p0, length_, cols, size, low);
+        b_in_place_ =
+            Packing::in_place && Packing::head == 0 &&
+            (!job_.b_sum.terms ||
+             (job_.b_sum.narrow && table_.generated && is_widened_by_tiles(i1 - i0, table_.tallest))) &&
+            b_.col == 1 &&
+            is_b_read_in_place(i1 - i0, length_, p1 - p0, b_.row * job_.b_sum.size, table_.strip * size);
+        a_across_ = std::is_floating_point_v<packet> && has_one_row && !a_in_place_ && !job_.a_sum.terms &&
+                    cols <= few_for_across(low) && job_.a.row_stride == 1 && job_.a.col_stride != 1;
+        a_by_panels_ =
+            a_across_ || (!a_in_place_ && job_.a_sum.terms <= 1 && blocks_ <= 2 && job_.a.col_stride == 1);
+    }
+
+    // Rows [i, i + rows), piece x of k and block y of columns.
+    [[gnu::cold, gnu::noinline]] void multiply(index_t i, index_t rows, index_t x, index_t y) {
+        index_t const p = r_.p0 + x * length_, j = r_.j0 + y * width_;
+        block_args<packet> g{};
+        g.n = smaller(width_, r_.j1 - j), g.k = smaller(length_, r_.p1 - p);
+        // The packed block may still be there from the rows before.
+        set_b(g, p, j, i == r_.i0 || pieces_ * blocks_ > 1);
+        set_factors(g, x == 0);
+        bool const in_buffer = staged_ || by_panel_, adds_e = x == 0 && in_c() && job_.e;
+        g.c_row = in_buffer ? g.n : partial_ ? partial_row_ : job_.c_row;
+        g.e_row = adds_e ? job_.e_row : g.c_row;
+        acc* const c = in_buffer ? scratch_.sum : partial_ ? partial_ + j : job_.c + j;
+        acc const* const e = adds_e ? job_.e + j : c;
+        if (staged_ && x == 0) begin(i, rows, j, g.n);
+        index_t const step = smaller(step_, rows);
+        for (index_t from = i; from < i + rows; from += g.m) {
+            g.m = smaller(step, i + rows - from);
+            if (Packing::tall > 1 && i + rows - from < 2 * step) g.m = i + rows - from;
+            index_t const down = by_panel_ ? 0 : staged_ ? from - i : from; // of c
+            g.c = c + down * g.c_row, g.e = e + down * g.e_row;
+            set_a(g, from, i, rows, p, x);
+            if (by_panel_ && x == 0) begin(from, g.m, j, g.n);
+            if constexpr (Packing::tall > 1)
+                multiply_parts(table_, g, scratch_.parts, job_.a.conjugate, job_.b.conjugate);
+            else if (!multiply_block(table_, g))
+                take_packed(job_, g, p, j, scratch_.b, true), multiply_block(table_, g);
+            if (by_panel_) end(x == 0 ? job_.write : job_.add, from, g.m, j, g.n);
+        }
+        if (staged_ && x == pieces_ - 1) end(job_.write, i, rows, j, g.n);
+    }
+
+    // Whether sums are added to C itself, and not to `partial` or in a buffer.
+    bool in_c() const { return !job_.write && !partial_; }
+    // A function reads what is added to the sums of rows [i, i + rows) into their buffer, or writes these sums.
+    void begin(index_t i, index_t rows, index_t j, index_t cols) const {
+        if (job_.begin)
+            job_.begin(job_.problem, job_.swapped, scratch_.sum, cols, i, j / Packing::widen, rows,
+                       cols / Packing::widen);
+    }
+    template <class Write>
+    void end(Write write, index_t i, index_t rows, index_t j, index_t cols) const {
+        write(job_.problem, job_.swapped, scratch_.sum, cols, i, j / Packing::widen, rows,
+              cols / Packing::widen);
+    }
+
+    void set_factors(block_args<packet>& g, bool is_first) const {
+        g.alpha = partial_ ? acc(1) : job_.alpha;
+        if (in_c())
+            g.beta = is_first ? job_.beta : acc(1);
+        else // in a buffer, that holds what is added
+            g.beta =
+                !partial_ && (by_panel_ ? is_first && job_.begin : !is_first || job_.begin) ? acc(1) : acc(0);
+    }
+    void set_b(block_args<packet>& g, index_t p, index_t j, bool now) const {
+        if (!b_in_place_) return take_packed(job_, g, p, j, scratch_.b, now);
+        g.narrow = job_.b_sum.narrow, g.b_row = b_.row, g.b_strip = table_.strip;
+        g.b = g.narrow ? job_.b_sum.at(p * b_.row + j) : b_.data + p * b_.row + j;
+        if (!table_.masked && !g.narrow) g.room = scratch_.b;
+    }
+    // Rows [from, from + g.m) of A, which are among rows [i, i + rows), and piece x of k, which begins at p.
+    [[gnu::cold, gnu::noinline]] void set_a(block_args<packet>& g, index_t from, index_t i, index_t rows,
+                                            index_t p, index_t x) {
+        if (a_in_place_) {
+            g.a = a_.data + from * a_.row + p * a_.col, g.a_row = a_.row, g.a_col = a_.col;
+            if (a_.col == 1) g.ahead = g.a + table_.tallest * a_.row, g.ahead_row = a_.row;
+            return;
+        }
+        index_t const at_once = a_by_panels_ ? g.m : rows;
+        if (job_.a_sum.terms && (a_by_panels_ || packed_ != x))
+            job_.a_sum.pack_a(job_.a_sum, from, p, at_once, g.k, scratch_.a);
+        else if (a_across_)
+            Packing::pack_a(transposed(job_.a), p, from, g.k, g.m, scratch_.a);
+        else if (a_by_panels_ || packed_ != x)
+            Packing::pack_a(job_.a, from, p, at_once, g.k, scratch_.a);
+        packed_ = x;
+        g.a = scratch_.a + (a_by_panels_ ? 0 : (from - i) * g.k * Packing::tall);
+        g.a_row = a_across_ ? 1 : g.k, g.a_col = a_across_ ? g.m : 1;
+        if (a_by_panels_ && a_.data && a_.col == 1 && has_one_row) { // of the panel that is packed next
+            bool const more = from + g.m < i + rows;
+            index_t const next = more || blocks_ > 1 ? p : smaller(p + length_, r_.p1 - g.k);
+            g.ahead = a_.data + (more ? from + g.m : i) * a_.row + next, g.ahead_row = a_.row;
+        } else if (!a_by_panels_) { // too much for the second-level cache: the next rows of it
+            g.ahead = g.a + table_.tallest * g.k, g.ahead_row = g.k;
+        }
+    }
+
+    typename Packing::table const& table_ = Packing::kernels();
+    host_job<TA, Packing> const& job_;
+    host_region r_;
+    host_scratch<Packing> const& scratch_;
+    acc* partial_;
+    index_t partial_row_;
+    typename Packing::place a_, b_;
+    index_t pieces_, length_; // of k
+    index_t blocks_, width_;  // of columns
+    index_t rows_at_once_, step_;
+    index_t packed_ = -1; // the piece of k that A is packed for
+    // A C that a function writes is summed in a buffer first: over all of k, or panel by panel where one piece of k may
+    // be written.
+    bool by_panel_, staged_;
+    bool a_in_place_, b_in_place_;
+    // Rows of A that lie along k are packed a panel at a time, while the next is fetched, if one or two blocks of
+    // columns need them. Otherwise as many as possible: more blocks would pack them again, lines of memory hold
+    // elements of many rows, and forming a sum again would cost more.
+    bool a_by_panels_;
+    // Rows that lie across k are copied as they lie, some tiles at a time, for so few columns that turning them costs
+    // more than tiles lose, which then read twice as many lines.
+    bool a_across_;
+};
 template <class TA, class Packing>
 [[gnu::cold]] void
 multiply_region(host_job<TA, Packing> const& job, host_region r, host_scratch<Packing> const& scratch,
                 accumulated<typename Packing::packet>* partial = nullptr, index_t partial_row = 0) {
-    using packet = typename Packing::packet;
-    using acc = accumulated<packet>;
-    using sizes = block_sizes<packet>;
-    auto const& table = Packing::kernels();
-    constexpr auto size = static_cast<index_t>(sizeof(packet));
-
-    auto const [pieces, kc] = pieces_of<packet>(r.p1 - r.p0);
-    index_t const cols_of_region = r.j1 - r.j0;
-    // Blocks of about one width: a narrow one at the end would be as much work to begin as a wide one.
-    index_t const blocks = divide_up(cols_of_region, sizes::n());
-    index_t const nc = divide_up(divide_up(cols_of_region, blocks), table.strip) * table.strip;
-    // A C that a function writes is summed in a buffer first: over all of k, or panel by panel where one piece of k may
-    // be written.
-    bool const by_panel = job.write && !partial && (pieces == 1 || job.add);
-    bool const staged = job.write && !partial && !by_panel, plain = !job.write && !partial;
-
-    auto const a = Packing::place_of(job.a), b = Packing::place_of_b(job.b);
-    bool const low = !table.masked,
-               a_in_place = Packing::in_place && Packing::tall == 1 && Packing::head == 0 &&
-                            !job.a_sum.terms && a.col != 0 &&
-                            is_a_read_in_place(a.row, a.col, r.p1 - r.p0, kc, cols_of_region, size, low);
-    bool const b_in_place =
-        Packing::in_place && Packing::head == 0 &&
-        (!job.b_sum.terms ||
-         (job.b_sum.narrow && table.generated && is_widened_by_tiles(r.i1 - r.i0, table.tallest))) &&
-        b.col == 1 &&
-        is_b_read_in_place(r.i1 - r.i0, kc, r.p1 - r.p0, b.row * job.b_sum.size, table.strip * size);
-    // Rows of A that lie along k are packed a panel at a time, while the next is fetched, if one or two blocks of
-    // columns need them. Otherwise as many as possible: more blocks would pack them again, lines of memory hold
-    // elements of many rows, and forming a sum again would cost more.
-    // Rows that lie across k are copied as they lie, some tiles at a time, for so few columns that turning them costs
-    // more than tiles lose, which then read twice as many lines.
-    bool const a_across = std::is_floating_point_v<packet> && Packing::tall == 1 && !a_in_place &&
-                          !job.a_sum.terms && cols_of_region <= few_for_across(low) &&
-                          job.a.row_stride == 1 && job.a.col_stride != 1,
-               a_by_panels =
-                   a_across || (!a_in_place && job.a_sum.terms <= 1 && blocks <= 2 && job.a.col_stride == 1);
-    index_t const panel = Packing::tall > 1         ? table.tallest / 2
-                          : by_panel || a_by_panels ? divide_up(sizes::panel, table.tallest) * table.tallest
-                                                    : sizes::rows;
-    index_t const rows_at_once = staged                      ? sizes::staged
-                                 : a_in_place || a_by_panels ? r.i1 - r.i0
-                                                             : sizes::rows;
-
-    for (index_t i = r.i0; i < r.i1; i += rows_at_once) {
-        index_t const rows = smaller(rows_at_once, r.i1 - i);
-        index_t packed = -1; // the piece of k that A is packed for
-        // One piece of k runs through all columns, so that A is packed once; staged sums need all of k for some
-        // columns.
-        for (index_t t = 0; t < pieces * blocks; ++t) {
-            index_t const x = staged ? t % pieces : t / blocks, y = staged ? t / pieces : t % blocks;
-            index_t const p = r.p0 + x * kc, k = smaller(kc, r.p1 - p);
-            index_t const j = r.j0 + y * nc, cols = smaller(nc, r.j1 - j);
-            bool const first = x == 0;
-            block_args<packet> g{};
-            g.n = cols, g.k = k;
-            if (b_in_place) {
-                g.narrow = job.b_sum.narrow, g.b_row = b.row, g.b_strip = table.strip;
-                g.b = g.narrow ? job.b_sum.at(p * b.row + j) : b.data + p * b.row + j;
-                if (!table.masked && !g.narrow) g.room = scratch.b;
-            } else {
-                // The packed block may still be there from the rows before.
-                take_packed(job, g, p, j, scratch.b, i == r.i0 || pieces * blocks > 1);
-            }
-            g.alpha = partial ? acc(1) : job.alpha;
-            if (plain)
-                g.beta = first ? job.beta : acc(1);
-            else // in a buffer, that holds what is added
-                g.beta = !partial && (by_panel ? first && job.begin : !first || job.begin) ? acc(1) : acc(0);
-            g.c_row = staged || by_panel ? cols : partial ? partial_row : job.c_row;
-            bool const adds_e = first && plain && job.e;
-            g.e_row = adds_e ? job.e_row : g.c_row;
-            acc* const c = staged || by_panel ? scratch.sum : partial ? partial + j : job.c + j;
-            acc const* const e = adds_e ? job.e + j : c;
-            index_t const step = a_in_place && !by_panel ? rows : smaller(panel, rows);
-            auto const begin = [&](index_t row, index_t height) {
-                if (job.begin && first)
-                    job.begin(job.problem, job.swapped, scratch.sum, cols, row, j / Packing::widen, height,
-                              cols / Packing::widen);
-            };
-            if (staged) begin(i, rows);
-            for (index_t from = i; from < i + rows; from += g.m) {
-                g.m = smaller(step, i + rows - from);
-                if (Packing::tall > 1 && i + rows - from < 2 * step) g.m = i + rows - from;
-                index_t const down = by_panel ? 0 : staged ? from - i : from; // of c
-                g.c = c + down * g.c_row, g.e = e + down * g.e_row;
-                if (a_in_place) {
-                    g.a = a.data + from * a.row + p * a.col, g.a_row = a.row, g.a_col = a.col;
-                    if (a.col == 1) g.ahead = g.a + table.tallest * a.row, g.ahead_row = a.row;
-                } else {
-                    if (job.a_sum.terms && (a_by_panels || packed != x))
-                        job.a_sum.pack_a(job.a_sum, from, p, a_by_panels ? g.m : rows, k, scratch.a);
-                    else if (a_across)
-                        Packing::pack_a(transposed(job.a), p, from, k, g.m, scratch.a);
-                    else if (a_by_panels || packed != x)
-                        Packing::pack_a(job.a, from, p, a_by_panels ? g.m : rows, k, scratch.a);
-                    packed = x;
-                    g.a = scratch.a + (a_by_panels ? 0 : (from - i) * k * Packing::tall),
-                    g.a_row = a_across ? 1 : k, g.a_col = a_across ? g.m : 1;
-                    if (a_by_panels && a.data && a.col == 1 &&
-                        Packing::tall == 1) { // of the panel that is packed next
-                        bool const more = from + step < i + rows;
-                        index_t const next = more || blocks > 1 ? p : smaller(p + kc, r.p1 - k);
-                        g.ahead = a.data + (more ? from + step : i) * a.row + next, g.ahead_row = a.row;
-                    } else if (!a_by_panels) { // too much for the second-level cache: the next rows of it
-                        g.ahead = g.a + table.tallest * k, g.ahead_row = k;
-                    }
-                }
-                if (by_panel) begin(from, g.m);
-                if constexpr (Packing::tall > 1)
-                    multiply_parts(table, g, scratch.parts, job.a.conjugate, job.b.conjugate);
-                else if (!multiply_block(table, g))
-                    take_packed(job, g, p, j, scratch.b, true), multiply_block(table, g);
-                if (by_panel)
-                    (first ? job.write : job.add)(job.problem, job.swapped, scratch.sum, cols, from,
-                                                  j / Packing::widen, g.m, cols / Packing::widen);
-            }
-            if (staged && x == pieces - 1)
-                job.write(job.problem, job.swapped, scratch.sum, cols, i, j / Packing::widen, rows,
-                          cols / Packing::widen);
-        }
-    }
+    region_product<TA, Packing>(job, r, scratch, partial, partial_row).run();
 }
 
 // The rows and columns of a team that works on one C: the division that packs least. Tiles stay whole. Where columns

@@ -133,6 +133,32 @@ template <class T>
     return true;
 }
 
+// What kernels are told of a dense product or batch. C is multiplied as its transpose (`turned`) if that makes its rows
+// contiguous, or makes a row of a column.
+template <class T>
+struct small_product {
+    block_args<T> g;
+    index_t b_col, e_col, c_col; // strides of columns
+    bool turned;
+
+    template <class Problem>
+    [[gnu::always_inline]] explicit small_product(Problem const& p)
+        : b_col(p.b.col_stride), e_col(p.e.col_stride), c_col(p.c.col_stride) {
+        g.m = p.c.rows, g.n = p.c.cols, g.k = p.a.cols, g.alpha = p.alpha, g.beta = p.beta, g.count = p.count;
+        g.a = p.a.data, g.a_row = p.a.row_stride, g.a_col = p.a.col_stride, g.a_step = p.a_step;
+        g.b = p.b.data, g.b_row = p.b.row_stride, g.b_step = p.b_step;
+        g.e = p.e.data, g.e_row = p.e.row_stride, g.e_step = p.e_step;
+        g.c = p.c.data, g.c_row = p.c.row_stride, g.c_step = p.c_step;
+        if (g.count == 1) g.a_step = g.b_step = g.e_step = g.c_step = 0; // a null E is not to be moved
+        turned = g.n == 1 && g.count == 1 ? g.c_row == 1 : g.n > 1 && c_col != 1;
+        if (!turned) return;
+        g.a = p.b.data, g.b = p.a.data;
+        std::swap(g.m, g.n), std::swap(g.a_step, g.b_step);
+        std::swap(g.a_row, b_col), std::swap(g.a_col, g.b_row);
+        std::swap(g.c_row, c_col), std::swap(g.e_row, e_col);
+    }
+};
+
 // Returns false if the product is left to the blocked loops. `dots`: dot products compute it. `own`: a kernel that
 // computed all of the product and reads no side or stride; calls of such a product can skip this function.
 template <class T>
