@@ -134,7 +134,7 @@ private:
     prediction predict_by(S const& s, double bad) const {
         plan const made = plan_of(s, bad);
         prediction said;
-        said.count = made.size.sketches > 0 ? static_cast<double>(made.size.numbers()) : __builtin_inf();
+        said.count = made.size.sketches > 0 ? static_cast<double>(made.size.numbers()) : 2 * bad; // or more
         said.typical = said.error = made.rounding;
         double const most = options_.nonzeros > 0 ? options_.tolerance : options_.tolerance - allowed();
         said.pays =

@@ -19,7 +19,7 @@ enum class compressed_form { walsh_hadamard, fourier };
 namespace compressed_parts {
 
 inline constexpr int most_sketches = 31, least_bits = 6, most_bits = 24;
-inline constexpr int unrolled = 15; // so many sketches have a network of their own, in registers
+inline constexpr int unrolled = 19; // so many sketches have a network of their own, in registers
 
 struct sketch_size {
     int bits = 0, sketches = 0; // 0: none

@@ -43,8 +43,8 @@ public:
                           int team)
         : leaf_(leaf), of_{a, b}, size_(size), bits_{bits_of(a.rows), bits_of(b.rows)}, team_(team),
           with_(hadamard_kernels_here<R>()), kernels_(compressed_kernels_here<R>()) {
-        tile_ = width;
-        index_t const room = second_level_cache() / 4 / index_t{256};
+        constexpr index_t row_bytes = width * static_cast<index_t>(sizeof(R));
+        index_t const room = second_level_cache() / 4 / row_bytes;
         while (tile_ < padded(1) && 2 * tile_ <= room) tile_ *= 2;
         keys_ = padded(0) * divide_up(padded(1), tile_);
         together_ = larger_of(1, team_ / 4);
@@ -228,7 +228,7 @@ private:
     int bits_[2], team_;
     hadamard_kernels<R> const& with_;
     compressed_kernels<R> const& kernels_;
-    index_t tile_, keys_, together_, room_;
+    index_t tile_ = 1, keys_, together_, room_;
     walsh_hadamard_room<R> own_{};
 };
 
