@@ -1,19 +1,19 @@
-// A product from sketches that are smaller than C: each element (i, j) is added to one of b buckets, with a random sign,
-// and is estimated by the median of what d sketches have where it was added (Pagh: Compressed matrix multiplication, ACM
-// Transactions on Computation Theory 5, 2013; arXiv 1108.1320). It is for products of which few elements are not zero, or
-// few are large.
+// A product from sketches that are smaller than C: each element (i, j) is added to one of b buckets, with a random
+// sign, and is estimated by the median of what d sketches have where it was added (Pagh: Compressed matrix
+// multiplication, ACM Transactions on Computation Theory 5, 2013; arXiv 1108.1320). It is for products of which few
+// elements are not zero, or few are large.
 //
 //   sg::gemm(sg::compressed{cpu, {.tolerance = 1e-4, .nonzeros = 1000}}, a, b, c);
 //   auto large = sg::heavy(sg::compressed{cpu, {.nonzeros = 1000}}, a, b, 0.5f);      a coo, without a C
 //
-// approximate.hpp has the contract. `nonzeros` says how many elements of A B may be other than zero: what the caller knows
-// of A and B. An estimate is right, but for rounding, if no other such element is in its bucket. Without `nonzeros`, b
-// follows from |A B|, which random vectors estimate in one more pass over A and B; b is some |A B|^2 m n / (tolerance |A||B|)^2
-// then, which is more than m n unless A B has far smaller elements than A and B suggest. `count` of the report is the number
-// of all buckets.
+// approximate.hpp has the contract. `nonzeros` says how many elements of A B may be other than zero: what the caller
+// knows of A and B. An estimate is right, but for rounding, if no other such element is in its bucket. Without
+// `nonzeros`, b follows from |A B|, which random vectors estimate in one more pass over A and B; b is some |A B|^2 m
+// n / (tolerance |A||B|)^2 then, which is more than m n unless A B has far smaller elements than A and B suggest.
+// `count` of the report is the number of all buckets.
 //
-// Form Walsh-Hadamard, the default: A and B are transformed once, and each of the d b buckets is a dot product of k terms
-// (compressed/transforms.hpp). Form Fourier: Pagh's, with d k transforms of b points for A and as many for B.
+// Form Walsh-Hadamard, the default: A and B are transformed once, and each of the d b buckets is a dot product of k
+// terms (compressed/transforms.hpp). Form Fourier: Pagh's, with d k transforms of b points for A and as many for B.
 //
 // A, B and C have one type, float or double, and lie in host memory.
 #pragma once

@@ -45,8 +45,8 @@ sg::matrix<R> random_matrix(index_t rows, index_t cols, std::uint64_t seed,
         rows, cols, [&](index_t, index_t) { return static_cast<R>(from.normal()); }, order);
 }
 
-// A and B whose product has few elements that are not zero, although neither has many zeros: the columns of A are those of
-// an orthogonal matrix Q, spread from a few sparse columns, and the rows of B those of Q^T.
+// A and B whose product has few elements that are not zero, although neither has many zeros: the columns of A are
+// those of an orthogonal matrix Q, spread from a few sparse columns, and the rows of B those of Q^T.
 template <class R>
 struct planted {
     sg::matrix<R> a, b, c;

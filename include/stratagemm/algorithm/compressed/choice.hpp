@@ -3,9 +3,10 @@
 // An estimate of C_ij in one sketch is bad with a probability of at most p = Z / b, where Z is
 //   the number of elements of C that are not 0, if it is known: then an estimate that is not bad is exact; or
 //   |C|^2 / t^2, where t is the error of an element that is allowed (Chebyshev; the variance is at most |C|^2 / b).
-// The median of d sketches, d odd, is bad only if (d + 1) / 2 of them are. So all m n medians are good with a probability
-// of at least 1 - m n P(at least (d + 1) / 2 of d), a binomial tail, which is less than what d >= 8 ln(m n / delta) with
-// b >= 4 Z stands for (Hoeffding). Many small sketches or few large ones: the one that takes less time.
+// The median of d sketches, d odd, is bad only if (d + 1) / 2 of them are. So all m n medians are good with a
+// probability of at least 1 - m n P(at least (d + 1) / 2 of d), a binomial tail, which is less than what d >= 8 ln(m
+// n / delta) with b >= 4 Z stands for (Hoeffding). Many small sketches or few large ones: the one that takes less
+// time.
 #pragma once
 
 #include "../../core/types.hpp"
@@ -27,8 +28,8 @@ struct sketch_size {
     index_t numbers() const { return sketches * buckets(); }
 };
 
-// A network of comparisons that leaves the median of `count` numbers in the middle: Batcher's merge exchange (Knuth, The
-// Art of Computer Programming 3, 5.2.2, algorithm M), without what the middle does not depend on.
+// A network of comparisons that leaves the median of `count` numbers in the middle: Batcher's merge exchange (Knuth,
+// The Art of Computer Programming 3, 5.2.2, algorithm M), without what the middle does not depend on.
 struct median_network {
     struct step {
         std::uint8_t low, high;

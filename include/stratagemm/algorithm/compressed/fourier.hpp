@@ -1,5 +1,5 @@
-// The sketches of a compressed product in form Fourier, on the host, as Pagh has them: for each k, the sketches of a column
-// of A and of a row of B are transformed and multiplied; the products are added up, and transformed back.
+// The sketches of a compressed product in form Fourier, on the host, as Pagh has them: for each k, the sketches of a
+// column of A and of a row of B are transformed and multiplied; the products are added up, and transformed back.
 //
 // A panel of k at a time is transformed by one product with rdft.
 #pragma once

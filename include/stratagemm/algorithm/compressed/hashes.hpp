@@ -1,12 +1,12 @@
 // The hashes of a compressed product: to which of b buckets, and with which sign, an element (i, j) of C is added. They
 // are functions of seed, number of the sketch, and place.
 //
-// Form Walsh-Hadamard: linear maps over GF(2), so that bucket (i, j) = h1(i) ^ h2(j). h1(i) = M i for a uniform M; of h2
-// the low bits of j are kept, and R times the high bits is added, for a uniform R. Two places collide with a
-// probability of at most 1 / b: if their rows differ, M (i ^ i') is uniform; else the high bits of their columns differ,
-// or the places never collide. The signs are characters, (-1)^<a, i> and (-1)^<d, high bits of j>. Of two places that
-// collide the rows or those high bits differ, so the mean of the product of their signs is 0. Variance and collisions need
-// no more.
+// Form Walsh-Hadamard: linear maps over GF(2), so that bucket (i, j) = h1(i) ^ h2(j). h1(i) = M i for a uniform M; of
+// h2 the low bits of j are kept, and R times the high bits is added, for a uniform R. Two places collide with a
+// probability of at most 1 / b: if their rows differ, M (i ^ i') is uniform; else the high bits of their columns
+// differ, or the places never collide. The signs are characters, (-1)^<a, i> and (-1)^<d, high bits of j>. Of two
+// places that collide the rows or those high bits differ, so the mean of the product of their signs is 0. Variance
+// and collisions need no more.
 //
 // Form Fourier: bucket (i, j) = h1(i) + h2(j) modulo b, where each h and each sign is a random word of its own.
 #pragma once

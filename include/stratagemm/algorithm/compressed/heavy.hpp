@@ -1,11 +1,11 @@
 // The elements of a product whose magnitude reaches a threshold t, without the product.
 //
-// The sketches are so large that all estimates are within t / 4, with the confidence; they are looked at one after another,
-// which takes d reads of small tables for each element of C, but no memory for it. What is estimated at 3/4 t or more is
-// computed, as a dot product in double, and listed if it reaches t. So nothing else is listed, and nothing is missed
-// unless an estimate is worse. With Z elements that are not zero, or Z = 16 |A B|^2 / t^2, the buckets are those of a product
-// (choice.hpp). If that is more work than the exact product, the call is refused, or the exact product is looked at, a few
-// rows at a time.
+// The sketches are so large that all estimates are within t / 4, with the confidence; they are looked at one after
+// another, which takes d reads of small tables for each element of C, but no memory for it. What is estimated at 3/4
+// t or more is computed, as a dot product in double, and listed if it reaches t. So nothing else is listed, and
+// nothing is missed unless an estimate is worse. With Z elements that are not zero, or Z = 16 |A B|^2 / t^2, the
+// buckets are those of a product (choice.hpp). If that is more work than the exact product, the call is refused, or
+// the exact product is looked at, a few rows at a time.
 #pragma once
 
 #include "../../core/keep.hpp"

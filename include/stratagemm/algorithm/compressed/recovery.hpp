@@ -7,8 +7,8 @@ STRATAGEMM_BEGIN
 
 namespace compressed_parts {
 
-// f(part, i, j, count, x) for rows [0, m) and columns of each row, `count` of them from j on, with alpha times the medians
-// in x. A part is a run of rows, and one thread has it.
+// f(part, i, j, count, x) for rows [0, m) and columns of each row, `count` of them from j on, with alpha times the
+// medians in x. A part is a run of rows, and one thread has it.
 template <class R, class Leaf, class Sketch, class F>
 void each_median(Leaf const& leaf, Sketch const& sketch, R alpha, index_t m, index_t n, int team, int parts,
                  F const& f) {

@@ -2,8 +2,8 @@
 //
 // The transform of a sketch of A B consists of elements of (H A)(B H), where H are Hadamard matrices (hashes.hpp). So A
 // and B are transformed once for all sketches, and each bucket of each sketch is a dot product of k terms. The
-// transforms are made for a panel of k at a time, which stays in the cache; the dot products are sorted by tiles of rows
-// that do so, too. The sums over panels are in the order of k, whatever the number of threads.
+// transforms are made for a panel of k at a time, which stays in the cache; the dot products are sorted by tiles of
+// rows that do so, too. The sums over panels are in the order of k, whatever the number of threads.
 #pragma once
 
 #include "../../backend/host/caches.hpp"

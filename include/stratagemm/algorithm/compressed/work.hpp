@@ -1,5 +1,5 @@
-// What `compressed` and heavy() do with a pair of matrices on the host: choose the sketches, make them, and look at what
-// they say of each element.
+// What `compressed` and heavy() do with a pair of matrices on the host: choose the sketches, make them, and look at
+// what they say of each element.
 #pragma once
 
 #include "../../core/certificate.hpp"
@@ -59,8 +59,8 @@ public:
         return with(size, all_threads(base_.leaf()),
                     [](auto& sketch) { return sketch.template bytes<arena>(); });
     }
-    // f(part, i, j, count, x) for all elements of A B, a piece of a row at a time, with alpha times their estimates in x;
-    // parts are runs of rows.
+    // f(part, i, j, count, x) for all elements of A B, a piece of a row at a time, with alpha times their estimates
+    // in x; parts are runs of rows.
     template <class F>
     status each(sketch_size size, R alpha, arena& memory, int parts, F const& f) const {
         double const sums = static_cast<double>(size.numbers()) * static_cast<double>(a_.cols),
