@@ -33,6 +33,7 @@ awk '
                 refused[panels] = refused[panels] (refused[panels] ? "|" : "") method
             next
         }
+        if ($NF == "native") next # a product of the base
         i = ++count[panels]
         method_at[panels, i] = method
         ms[panels, i] = value[1]
