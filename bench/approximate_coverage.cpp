@@ -57,7 +57,7 @@ std::vector<small_product> kinds(sides s) {
     }));
     all.push_back(
         both("rank one", s, [&](index_t i, index_t k, int of) { return some(i, 0, of) * some(0, k, of); }));
-    // Four columns leave a matrix of rank one, for which certificates err as often as they say.
+    // Four columns leave a matrix of rank one, for which certificates err most often.
     all.push_back(both("rank five", s, [&](index_t i, index_t k, int of) {
         double sum = 0;
         for (index_t r = 0; r < 5; ++r) sum += some(i, r, of) * some(r, k, of);
