@@ -15,6 +15,7 @@
 #include "fft.hpp"
 #include "peers/fft_device.hpp"
 
+#include <stratagemm/structure/dct.hpp>
 #include <stratagemm/structure/rdft.hpp>
 
 #include <chrono>
@@ -171,10 +172,158 @@ void run_case_of(benchmark::State& state, fft_table& table, fft_case const& c, P
     }
 }
 
+// What a cosine transform II is by a peer that has real transforms alone: the points in another order; their transform;
+// and the real parts of its results times a factor.
+inline constexpr char fft_cosines_text[] = R"(
+KERNEL(ITEMS) take_points(BUFFER(OUT const, x), BUFFER(OUT, to), index points, index numbers) {
+    OPEN(OUT const, x);
+    OPEN(OUT, to);
+    for (EACH(at, numbers)) {
+        index const i = at % points;
+        STORE(OUT, to, at, LOAD(OUT, x, at - i + (2 * i < points ? 2 * i : 2 * (points - 1 - i) + 1)));
+    }
+}
+KERNEL(ITEMS) give_cosines(BUFFER(OUT const, spectra), BUFFER(OUT const, turns), BUFFER(OUT, to), index points,
+                           index numbers) {
+    OPEN(OUT const, spectra);
+    OPEN(OUT const, turns);
+    OPEN(OUT, to);
+    for (EACH(at, numbers)) {
+        index const k = at % points, given = 2 * k <= points ? k : points - k;
+        index const from = 2 * (at / points * (points / 2 + 1) + given);
+        REAL const im = LOAD(OUT, spectra, from + 1), sine = LOAD(OUT, turns, 2 * k + 1);
+        STORE(OUT, to, at, LOAD(OUT, spectra, from) * LOAD(OUT, turns, 2 * k) + (given == k ? im : -im) * sine);
+    }
+}
+)";
+
+// Cosine transforms II: the library, peers with two kernels of ours, and a copy.
+template <class T, class P, class Machine>
+class cosine_race {
+    using real_matrix = typename P::template matrix<T>;
+
+public:
+    cosine_race(fft_case const& c, P const& gpu, Machine const& on)
+        : c_(c), gpu_(gpu), on_(on), host_(fft_data<T>(c.points * c.count)), exact_(c.points),
+          spectra_(gpu, 2 * (c.points / 2 + 1), c.count, sg::layout::col_major),
+          points_(gpu, c.points, c.count, sg::layout::col_major),
+          turns_(gpu, 2, c.points, sg::layout::col_major) {
+        long const sets = std::clamp(static_cast<long>(on.least_bytes / c.bytes()) + 1, 1L, 64L);
+        for (long i = 0; i < sets; ++i) {
+            x_.emplace_back(gpu, c.points, c.count, sg::layout::col_major);
+            y_.emplace_back(gpu, c.points, c.count, sg::layout::col_major);
+            x_.back().upload(sg::col_major(host_, c.points, c.count));
+        }
+        std::vector<T> turns(static_cast<std::size_t>(2 * c.points));
+        for (long k = 0; k < c.points; ++k) {
+            double const angle = 1.5707963267948966 * double(k) / double(c.points);
+            turns[std::size_t(2 * k)] = T(std::cos(angle)),
+                                  turns[std::size_t(2 * k + 1)] = T(std::sin(angle));
+        }
+        turns_.upload(sg::col_major(turns, 2, c.points));
+    }
+    bool add_library() {
+        auto const product = [this](long i) {
+            return sg::product(sg::dct<T>(c_.points), std::as_const(x_[std::size_t(i)]), y_[std::size_t(i)]);
+        };
+        using plan_type = decltype(sg::plan(gpu_, product(0).shape()));
+        auto const plan = std::make_shared<plan_type const>(gpu_, product(0).shape());
+        auto const memory = std::make_shared<typename plan_type::arena>(plan->reserve());
+        return add("stratagemm", [product, plan, memory](long i) { plan->run(product(i), *memory); });
+    }
+    void add_peer(fft_device_peer const& peer) {
+        fft_case real = c_;
+        real.real = true;
+        fft_device_problem const p = on_.about(real);
+        std::shared_ptr<void> const made(peer.prepare(p, on_.handle(points_), on_.handle(spectra_)),
+                                         [&peer](void* old) {
+                                             if (old) peer.release(old);
+                                         });
+        if (!made) return;
+        add((std::string(peer.name) + " and 2 kernels").c_str(), [this, &peer, p, made](long i) {
+            long const numbers = c_.points * c_.count;
+            launch("take_points", x_[std::size_t(i)].data(), points_.data(), c_.points, numbers);
+            if (!peer.run(p, made.get(), on_.handle(points_), on_.handle(spectra_)))
+                throw std::runtime_error(std::string(peer.name) + " failed");
+            launch("give_cosines", spectra_.data(), turns_.data(), y_[std::size_t(i)].data(), c_.points,
+                   numbers);
+        });
+    }
+    void add_copy() {
+        if (on_.copies())
+            keep(on_.ways(
+                {"copy", {}, false},
+                [this](long i) {
+                    on_.copy(x_[std::size_t(i)], y_[std::size_t(i)],
+                             static_cast<std::size_t>(c_.bytes() / 2));
+                },
+                long(x_.size())));
+    }
+    void run(benchmark::State& state, fft_table& table) {
+        race(state, all_, [] {
+            return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+        });
+        table.add(state, c_, all_);
+    }
+
+private:
+    template <class... Arguments>
+    void launch(char const* name, Arguments const&... arguments) {
+        sg::device_kernel kernel{name, fft_cosines_text};
+        kernel.uses_double = sizeof(T) == 8;
+        kernel.types = sg::kernel_types<T, T>;
+        gpu_.leaf()
+            .launch(kernel, sg::groups_for_each(c_.points * c_.count, kernel.items), arguments...)
+            .or_throw();
+    }
+    template <class Call>
+    bool add(char const* name, Call const& call) {
+        gpu_.leaf().fill(y_[0].view(), T(NAN)).or_throw();
+        call(0);
+        on_.wait();
+        std::vector<T> seen(host_.size());
+        y_[0].download(sg::col_major(seen, c_.points, c_.count));
+        fft_way way{name, {}};
+        way.error = exact_.error_of_cosines(c_, host_.data(), seen.data());
+        if (!(way.error < (c_.wide ? 1e-14 : 1e-5))) {
+            std::printf("%s: %s is wrong, and left out: its error is %.1e\n", c_.name().c_str(), name,
+                        way.error);
+            return false;
+        }
+        keep(on_.ways(std::move(way), call, long(x_.size())));
+        return true;
+    }
+    void keep(std::vector<fft_way> forms) {
+        for (fft_way& form : forms) all_.push_back(std::move(form));
+    }
+
+    fft_case c_;
+    P const& gpu_;
+    Machine const& on_;
+    std::vector<T> host_;
+    exact_fft exact_;
+    real_matrix spectra_, points_, turns_;
+    std::vector<real_matrix> x_, y_;
+    std::vector<fft_way> all_;
+};
+
+template <class T, class P, class Machine>
+void run_cosines(benchmark::State& state, fft_table& table, fft_case const& c, P const& gpu,
+                 Machine const& on) {
+    if (!on.takes(c)) return state.SkipWithError("too long for this device");
+    cosine_race<T, P, Machine> all(c, gpu, on);
+    if (!all.add_library()) return state.SkipWithError("the library is wrong");
+    for (fft_device_peer const* const peer : on.peers()) all.add_peer(*peer);
+    all.add_copy();
+    all.run(state, table);
+}
+
 template <class P, class Machine>
 void run_case(benchmark::State& state, fft_table& table, fft_case const& c, P const& gpu,
               Machine const& on) try {
-    if (c.wide && c.real)
+    if (c.cosine)
+        c.wide ? run_cosines<double>(state, table, c, gpu, on) : run_cosines<float>(state, table, c, gpu, on);
+    else if (c.wide && c.real)
         run_case_of<double, double>(state, table, c, gpu, on);
     else if (c.wide)
         run_case_of<std::complex<double>, double>(state, table, c, gpu, on);

@@ -1,7 +1,7 @@
 // Cases of transforms, numbers to transform, and a transform in long double to measure errors by.
 //
-// A case is points:N/batch:COUNT/TYPE[/real][/threads:T]: COUNT transforms of N points, one after the other without
-// gaps, not in place. A real case has real numbers to transform.
+// A case is points:N/batch:COUNT/TYPE[/real|/dct][/threads:T]: COUNT transforms of N points, one after the other
+// without gaps, not in place. A real case has real numbers to transform; dct is the cosine transform II of real numbers.
 #pragma once
 
 #include <algorithm>
@@ -18,16 +18,21 @@ struct fft_case {
     long points = 0, count = 1;
     bool wide = false, real = false; // double; real numbers to transform
     int threads = 0;                 // 0: a device
+    bool cosine = false;
 
     std::string name() const {
         return "points:" + std::to_string(points) + "/batch:" + std::to_string(count) +
-               (wide ? "/double" : "/float") + (real ? "/real" : "") +
+               (wide ? "/double" : "/float") +
+               (cosine ? "/dct"
+                : real ? "/real"
+                       : "") +
                (threads ? "/threads:" + std::to_string(threads) : "");
     }
     // Frequencies from 0 to points / 2 say all of a real transform.
     long frequencies() const { return real ? points / 2 + 1 : points; }
     double bytes() const { // read and written
         double const size = wide ? 8 : 4;
+        if (cosine) return size * double(count) * 2 * double(points);
         return size * double(count) * (double(points) * (real ? 1 : 2) + 2 * double(frequencies()));
     }
 };
@@ -53,7 +58,8 @@ inline std::vector<fft_case> fft_device_cases() {
         for (long const count : {10000L, 16384L, 131072L, 4L << 20}) all.push_back({64, count, wide});
         for (long const n : {256, 1024, 4096, 960, 3125}) all.push_back({n, (1L << 24) / n, wide});
         for (int const bits : {18, 20, 22}) all.push_back({1L << bits, 1, wide});
-        for (long const n : {64, 1024}) all.push_back({n, (1L << 24) / n, wide, true});
+        for (long const n : {64, 960, 1024, 4096}) all.push_back({n, (1L << 24) / n, wide, true});
+        for (long const n : {64, 1024}) all.push_back({n, (1L << 24) / n, wide, false, 0, true});
     }
     return all;
 }
@@ -96,6 +102,30 @@ public:
                 std::complex<T> const seen = y[t * c.frequencies() + k];
                 long double const re = seen.real() - exact.re, im = seen.imag() - exact.im;
                 off += re * re + im * im, all += exact.re * exact.re + exact.im * exact.im;
+            }
+        }
+        return static_cast<double>(std::sqrt(off / all));
+    }
+
+    // Likewise of cosine transforms II of x, which gives real numbers.
+    template <class T>
+    double error_of_cosines(fft_case const& c, T const* x, T const* y) const {
+        long double off = 0, all = 0;
+        long double const step = 3.14159265358979323846264338327950288L / static_cast<long double>(2 * n_);
+        std::vector<number> in(roots_.size()), out(roots_.size());
+        long const some = std::min(c.count, std::max(1L, 16384 / n_));
+        for (long s = 0; s < some; ++s) {
+            long const t = some == 1 ? 0 : s * (c.count - 1) / (some - 1);
+            for (long j = 0; j < n_; ++j)
+                in[static_cast<std::size_t>(j)] = {x[t * n_ + (2 * j < n_ ? 2 * j : 2 * (n_ - 1 - j) + 1)],
+                                                   0};
+            transform(in.data(), 1, out.data(), n_);
+            for (long k = 0; k < n_; ++k) {
+                number const exact = out[static_cast<std::size_t>(k)];
+                long double const angle = step * static_cast<long double>(k),
+                                  cosine = exact.re * std::cos(angle) + exact.im * std::sin(angle),
+                                  difference = y[t * n_ + k] - cosine;
+                off += difference * difference, all += cosine * cosine;
             }
         }
         return static_cast<double>(std::sqrt(off / all));

@@ -79,7 +79,8 @@ struct cosines {
     static constexpr bool takes = [] {
         using R = sg::real_t<T>;
         if constexpr (std::is_same_v<R, float> || std::is_same_v<R, double>)
-            return sg::takes<sg::dct_product<P>, sg::problem<sg::dct<R>, in<P, T>, out<P, T>>>;
+            return sg::takes<sg::performer<P, sg::problem<sg::dct<R>, in<P, T>, out<P, T>>>,
+                             sg::problem<sg::dct<R>, in<P, T>, out<P, T>>>;
         else
             return false;
     }();
@@ -99,7 +100,8 @@ struct transform_back {
     static constexpr bool takes = [] {
         using R = sg::real_t<T>;
         if constexpr (std::is_same_v<R, float> || std::is_same_v<R, double>)
-            return sg::takes<sg::dft_product<P>, sg::problem<sg::irdft<R>, in<P, T>, out<P, R>>>;
+            return sg::takes<sg::performer<P, sg::problem<sg::irdft<R>, in<P, T>, out<P, R>>>,
+                             sg::problem<sg::irdft<R>, in<P, T>, out<P, R>>>;
         else
             return false;
     }();

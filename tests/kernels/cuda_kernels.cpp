@@ -14,9 +14,10 @@
 #include <stratagemm/algorithm/split/warpgroups.hpp>
 #include <stratagemm/backend/cuda.hpp>
 #include <stratagemm/structure/bsr.hpp>
-#include <stratagemm/structure/dft.hpp>
+#include <stratagemm/structure/dct.hpp>
 #include <stratagemm/structure/events.hpp>
 #include <stratagemm/structure/hadamard.hpp>
+#include <stratagemm/structure/rdft.hpp>
 #include <stratagemm/structure/sampled.hpp>
 #include <stratagemm/structure/sketch.hpp>
 #include <stratagemm/structure/toeplitz.hpp>
@@ -458,6 +459,45 @@ void add_toeplitz(std::vector<kernel>& to) {
         to.push_back({std::string(made.name) + '-' + sg::type_letter<T>(), sg::cuda_source_of(made), true});
     }
 }
+// One launch with real numbers: of lines that lie one after another; of lines that lie side by side, with all that may
+// end a product; and a chirp.
+template <class In, class To>
+void add_kind(std::vector<kernel>& to, int capability, std::string const& name, sg::dft_kind kind) {
+    using R = sg::real_t<To>;
+    using sg::index_t;
+    sg::cuda_epilogue<To> const none{sg::identity{}};
+    auto const add = [&](std::string const& which, sg::text_numbers const& numbers) {
+        sg::dft_work<R> const by(static_cast<int>(numbers.at[0]), numbers.at[1]);
+        auto made = sg::dft_kernel<In, To>(numbers, by.items);
+        made.definitions = none.definitions();
+        to.push_back({name + '-' + sg::type_letter<R>() + '-' + which, sg::cuda_source_of(made), true});
+    };
+    bool const is_real = is_cosine(kind);
+    index_t const flags = flags_of(kind) | (is_real ? 0 : sg::dft_in_aligned | sg::dft_out_aligned),
+                  along = flags | sg::dft_in_unit | sg::dft_out_unit,
+                  across = flags | sg::dft_in_across | sg::dft_out_across,
+                  chirp = sg::dft_in_chirp | sg::dft_out_chirp;
+    for (index_t const n : {64, 960, 1024, 4096, 8192}) {
+        if (capability != 90 && n != 64 && n != 8192) continue;
+        index_t const h = n / 2;
+        sg::dft_work<R> const by(static_cast<int>(h), along);
+        index_t const pairs =
+            (kind == sg::dft_kind::to_half && by.can_pair(0) ? sg::dft_in_pairs : 0) |
+            (kind == sg::dft_kind::from_half && by.can_pair(by.radices.count - 1) ? sg::dft_out_pairs : 0);
+        add(std::to_string(n), {{h, along | pairs, h, h, 0}});
+        if (n == 64 || n == 1024) add(std::to_string(n) + "-across", {{h, across | sg::dft_ends, h, h, 0}});
+    }
+    if (capability == 90) add("134-chirp", {{135, along | chirp, 135, 135, 67}});
+}
+template <class R, class C>
+void add_real_dft(std::vector<kernel>& to, int capability) {
+    add_kind<R, C>(to, capability, "rdft", sg::dft_kind::to_half);
+    add_kind<C, R>(to, capability, "irdft", sg::dft_kind::from_half);
+    add_kind<R, R>(to, capability, "dct2", sg::dft_kind::cosine_2_halved);
+    if (capability != 90) return;
+    add_kind<R, R>(to, capability, "dct3", sg::dft_kind::cosine_3_halved);
+    add_kind<R, R>(to, capability, "dct4", sg::dft_kind::cosine_4_halved);
+}
 
 std::vector<kernel> kernels_for(int capability) {
     std::vector<kernel> all;
@@ -583,6 +623,8 @@ std::vector<kernel> kernels_for(int capability) {
     add_spectrum<complex64>(all, capability), add_spectrum<complex128>(all, capability);
     add_toeplitz<float>(all);
     if (capability == 90) add_toeplitz<double>(all);
+    add_real_dft<float, complex64>(all, capability);
+    add_real_dft<double, complex128>(all, capability);
     form = {};
     form.table = form.table_states = 60; // products with epilogues of their own values
     sg::cuda_tile const shared = sg::cuda_group_entries[0].tile;

@@ -16,13 +16,14 @@
 // x and y are both real, or both complex, of the precision T. Both may have any strides, and x may be a batch of matrices,
 // with y; y may be x. alpha, beta, E and an epilogue serve as in other products. Any length from 1 to 2^30 - 1 is accepted;
 // even lengths are faster than odd ones, and those with prime factors 2, 3, 5 and 7 alone are the fastest. The result
-// depends on x, the length and the instruction set alone: not on threads, and not on what is transformed beside x.
+// depends on x, the length and the instruction set or the device alone: not on threads, and not on what is transformed
+// beside x.
 //
 // The error is bounded by the norm of x (dct/product.hpp): an element of y that is small beside the largest has fewer
-// digits. Transforms run on the host; other memory is refused at compile time.
+// digits. Transforms run on the host and on devices (OpenCL, CUDA). A device compiles a kernel for each length and layout.
 #pragma once
 
-#include "dct/product.hpp"
+#include "dct/device_product.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -31,7 +32,8 @@ struct dct_form {
     using value_type = computed<T>;
     static constexpr bool is_transform = true, is_computed = true, has_facts = true;
     template <class P>
-    requires P::is_backend using over = dct_product<P>;
+    requires P::is_backend using over =
+        std::conditional_t<device_leaf<leaf_of<P>, typename P::space>, dct_device_product<P>, dct_product<P>>;
     dct_type type = dct_type::ii;
 };
 

@@ -39,7 +39,7 @@ STRATAGEMM_BEGIN
         return {};
     return failure(errc::argument, "dft", text);
 }
-// Whether a real and a complex matrix may be in the same memory on the host, where one is transformed to the other: each
+// Whether a real and a complex matrix may be in the same memory, where one is transformed to the other: each
 // transform reads its line, a column or a row, before it writes any of it. They have lines at the same addresses; a line of
 // either is apart from other lines of both.
 [[gnu::cold, gnu::noinline]] inline status shares_lines(placed_view const& v, placed_view const& c,
@@ -54,8 +54,8 @@ STRATAGEMM_BEGIN
     bool const to_complex = c.element_size == 2 * v.element_size;
     lines const r = to_complex ? as_lines(v, 1) : as_lines(c, 1),
                 z = to_complex ? as_lines(c, 2) : as_lines(v, 2);
-    bool const together = v.address == c.address && !c.buffer && (r.lines <= 1 || r.pitch == z.pitch) &&
-                          (count <= 1 || r.step == z.step);
+    bool const together = v.address == c.address && v.buffer == c.buffer &&
+                          (r.lines <= 1 || r.pitch == z.pitch) && (count <= 1 || r.step == z.step);
     // Elements of each lie side by side; or number i of a line is where element i of the complex line is.
     index_t const reach = larger_of((r.length - 1) * magnitude(r.stride),
                                     (z.length - 1) * 2 * magnitude(z.stride)),

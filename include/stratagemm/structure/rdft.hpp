@@ -15,7 +15,8 @@
 // irfft has it. y is complex and x is real; alpha, beta, E and what an epilogue gets are real.
 //
 // In place, x and y begin at the same address and lie in the same lines: a line of x, 2 (n / 2 + 1) real numbers of
-// room, becomes a line of y, n / 2 + 1 complex ones (dft::shares). Otherwise neither way writes what it reads.
+// room, becomes a line of y, n / 2 + 1 complex ones (dft::shares). Otherwise neither way writes what it reads. Both run on
+// the host and on devices.
 #pragma once
 
 #include "dft.hpp"
@@ -33,7 +34,8 @@ struct irdft_form {
     using value_type = computed_real<T>;
     static constexpr bool is_transform = true, is_computed = true, has_facts = true;
     template <class P>
-    requires P::is_backend using over = dft_product<P>;
+    requires P::is_backend using over =
+        std::conditional_t<device_leaf<leaf_of<P>, typename P::space>, dft_device_product<P>, dft_product<P>>;
 
     index_t points = 0; // 0: as many as there are results
     bool is_shifted = false;

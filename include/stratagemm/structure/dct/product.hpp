@@ -11,6 +11,44 @@ inline constexpr bool is_dct = false;
 template <class T>
 inline constexpr bool is_dct<dct<T>> = true;
 
+// Of a product with a cosine transform: the types of its operands, and what its shape says of the transform of columns.
+template <class F, class X, class To>
+inline constexpr bool are_types_of_cosines = (std::is_same_v<X, typename F::real_type> ||
+                                              (complex_like<X> &&
+                                               std::is_same_v<real_t<X>, typename F::real_type>)) &&
+                                             std::is_same_v<To, X>;
+template <class S>
+inline constexpr index_t lines_of_column = complex_like<typename S::wide_type> ? 2 : 1;
+template <class S>
+dct_type type_of_columns(S const& s) {
+    if constexpr (transform_is_left<S>)
+        return s.a_facts.type;
+    else
+        return s.b_facts.type == dct_type::iv   ? dct_type::iv
+               : s.b_facts.type == dct_type::ii ? dct_type::iii
+                                                : dct_type::ii;
+}
+// A normwise bound, made of that of the complex transform: its error, relative to the norm of what it transforms and
+// times the square root of its length, reaches one element of C. Of n / 2 points both are smaller by sqrt(1/2) than
+// the norm of x and sqrt(n), but that III, whose row 0 is larger than the others by sqrt(2), has the one of x. Two
+// products with rounded factors and two sums come before and behind.
+inline bound bound_of_cosines(dct_type type, bool is_half, index_t points, dft_errors const& e, double u,
+                              bool has_e) {
+    constexpr double factors = 4.5, // alpha, the operand's scale and that of one row
+        factor = 3.24;              // of a complex product, and of the other number's rounding
+    double const n = static_cast<double>(points < 1 ? 1 : points), adds = has_e ? 4 : 0,
+                 of_norms = type == dct_type::iii  ? 1
+                            : type == dct_type::iv ? (is_half ? 0.71 : 1.42)
+                            : is_half              ? 0.71
+                                                   : 1,
+                 typical = 4.5 * 0.5 * __builtin_sqrt((e.steps + 8) / n);
+    return {(of_norms * (e.worst + 2 * factor + 2) + factors + adds) * u, (typical + adds) * u, true};
+}
+[[gnu::cold]] inline status another_cosine_plan() {
+    return failure(errc::argument, "dct: the plan is one of another transform; give its shape the facts() of "
+                                   "the operand");
+}
+
 // Products with a cosine transform. P: a backend. One on the right runs as the transposed product.
 template <policy P>
 class dct_product : public product_over<P> {
@@ -35,9 +73,8 @@ public:
             return verdict::leaf;
         } else {
             using X = std::conditional_t<left, typename Q::b_type, typename Q::a_type>;
-            using T = typename std::conditional_t<left, A, B>::real_type;
-            return types_if((std::is_same_v<X, T> || (complex_like<X> && std::is_same_v<real_t<X>, T>)) &&
-                            std::is_same_v<typename Q::c_type, X>) &
+            using F = std::conditional_t<left, A, B>;
+            return types_if(are_types_of_cosines<F, X, typename Q::c_type>) &
                    epilogue_if(epilogue_for<typename Q::epilogue_type, X>);
         }
     }();
@@ -49,47 +86,36 @@ public:
             space::share(need) = bytes<double>(8 * s.k) + bytes<double>(2 * s.k);
         } else if constexpr (on_host) {
             using R = real_of_shape<S>;
-            index_t const lines = columns_at_once(s) * width_of<S>, length = length_of(s);
+            index_t const lines = columns_at_once(s) * lines_of_column<S>, length = length_of(s);
             need = inner().workspace(inner_shape<R>{length, lines, length});
             space::share(need) += bytes<dct_number<R>>(length * lines);
         }
         return need;
     }
-    // A normwise bound, made of that of the complex transform: its error, relative to the norm of what it transforms and
-    // times the square root of its length, reaches one element of C. Of an even length both are smaller by sqrt(1/2) than
-    // the norm of x and sqrt(n), but that III, whose row 0 is larger than the others by sqrt(2), has the one of x. Two
-    // products with rounded factors and two sums come before and behind.
+    // See bound_of_cosines().
     template <class S>
     bound error_bound(S const& s) const {
         using R = real_of_shape<S>;
-        double const u = unit_roundoff<R>(), n = static_cast<double>(s.k < 1 ? 1 : s.k),
-                     adds = s.adds ? 4 : 0;
-        constexpr double factors = 4.5; // alpha, the operand's scale and that of one row
+        double const u = unit_roundoff<R>();
         if constexpr (by_definition || !on_host) {
-            double const typical = 6 / __builtin_sqrt(n) + adds;
+            constexpr double factors = 4.5; // alpha, the operand's scale and that of one row
+            double const adds = s.adds ? 4 : 0,
+                         typical = 6 / __builtin_sqrt(static_cast<double>(s.k < 1 ? 1 : s.k)) + adds;
             return {(2 + factors + adds) * u, typical * u, true};
         } else {
-            constexpr double factor = 3.24; // of a complex product, and of the other number's rounding
-            dft_errors const e = errors_of(dft_division<R>(length_of(s)));
-            dct_type const type = type_of(s);
-            bool const even = s.k % 2 == 0;
-            double const of_norms = type == dct_type::iii  ? 1
-                                    : type == dct_type::iv ? (even ? 0.71 : 1.42)
-                                    : even                 ? 0.71
-                                                           : 1,
-                         typical = 4.5 * 0.5 * __builtin_sqrt((e.steps + 8) / n);
-            return {(of_norms * (e.worst + 2 * factor + 2) + factors + adds) * u, (typical + adds) * u, true};
+            return bound_of_cosines(type_of_columns(s), s.k % 2 == 0, s.k,
+                                    errors_of(dft_division<R>(length_of(s))), u, s.adds);
         }
     }
     template <class S>
     double estimate(S const& s) const {
         using R = real_of_shape<S>;
         double const n = static_cast<double>(s.k),
-                     lines = static_cast<double>(columns_of(s) * s.count * width_of<S>);
+                     lines = static_cast<double>(columns_of(s) * s.count * lines_of_column<S>);
         if constexpr (by_definition) {
             return n * n * lines * 10e-9;
         } else {
-            inner_shape<R> const by{length_of(s), columns_of(s) * s.count * width_of<S>, length_of(s)};
+            inner_shape<R> const by{length_of(s), columns_of(s) * s.count * lines_of_column<S>, length_of(s)};
             return inner().estimate(by) + n * lines * 2e-9 / (s.alone ? 1 : team_for(s));
         }
     }
@@ -101,8 +127,8 @@ public:
         } else {
             index_t const length = length_of(s);
             return text + ", by a " +
-                   inner().describe(
-                       inner_shape<real_of_shape<S>>{length, columns_at_once(s) * width_of<S>, length});
+                   inner().describe(inner_shape<real_of_shape<S>>{
+                       length, columns_at_once(s) * lines_of_column<S>, length});
         }
     }
 
@@ -120,8 +146,6 @@ public:
 private:
     template <class S>
     using real_of_shape = real_t<typename S::wide_type>;
-    template <class S>
-    static constexpr index_t width_of = complex_like<typename S::wide_type> ? 2 : 1;
     template <class R>
     using inner_shape = shape<dft_form<R>, dct_number<R>, dct_number<R>>;
     template <class R>
@@ -140,29 +164,16 @@ private:
     }
     template <class S>
     static index_t columns_of(S const& s) {
-        if constexpr (requires { requires S::a_form::is_transform; })
-            return s.n;
-        else
-            return s.m;
+        return transform_is_left<S> ? s.n : s.m;
     }
     // The points of the complex transform.
     template <class S>
     static index_t length_of(S const& s) {
-        return dct_length(type_of(s), s.k < 1 ? 1 : s.k);
-    }
-    // Of the transform of columns.
-    template <class S>
-    static dct_type type_of(S const& s) {
-        if constexpr (requires { requires S::a_form::is_transform; })
-            return s.a_facts.type;
-        else
-            return s.b_facts.type == dct_type::iv   ? dct_type::iv
-                   : s.b_facts.type == dct_type::ii ? dct_type::iii
-                                                    : dct_type::ii;
+        return dct_length(type_of_columns(s), s.k < 1 ? 1 : s.k);
     }
     template <class S>
     int team_for(S const& s) const {
-        return this->leaf().team(static_cast<double>(s.k * columns_of(s) * s.count * width_of<S>));
+        return this->leaf().team(static_cast<double>(s.k * columns_of(s) * s.count * lines_of_column<S>));
     }
     // As many as a cache holds, or as fill the vectors of some threads; a long transform is done alone.
     template <class S>
@@ -172,7 +183,7 @@ private:
         index_t const all = columns_of(s) * s.count, W = dft_kernels_here<R>().lanes,
                       held = second_level_cache() / (d.length * index_t{2 * sizeof(R)} * W),
                       lines = d.is_long() ? 1 : W * larger_of(8, held);
-        return larger_of(1, smaller(all, lines / width_of<S>));
+        return larger_of(1, smaller(all, lines / lines_of_column<S>));
     }
 
     template <class Q>
@@ -198,10 +209,7 @@ private:
             return failure(errc::memory, "dct: cannot allocate the tables of a transform of this length");
         auto const shape = p.shape();
         index_t const at_once = columns_at_once(shape), length = length_of(shape);
-        if (!memory.fits(space_for<number>(length * at_once * job_type::width)))
-            return failure(errc::argument,
-                           "dct: the plan is one of another transform; give its shape the facts() of "
-                           "the operand");
+        if (!memory.fits(space_for<number>(length * at_once * job_type::width))) return another_cosine_plan();
         number* const room = memory.template take<number>(length * at_once * job_type::width);
         bool const along = rows_are_closer(p.b);
         dft<R> d(length);

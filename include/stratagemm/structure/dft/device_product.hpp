@@ -32,6 +32,45 @@ dft_errors errors_of(dft_device_division<R> const& d) {
     return {3 * (2 * one.worst + 3 * factor), 2 * (2 * one.steps + 3)};
 }
 
+// Of a transform that may be one of pairs: sums of two, twice, and a factor besides.
+template <class R>
+dft_errors errors_of(dft_device_way<R> const& way) {
+    dft_errors one = errors_of(way.division);
+    if (way.is_halved()) one.worst += 2 + 3.24, one.steps += 4;
+    return one;
+}
+
+// Bytes of workspace for so many transforms, in an arena of type Arena.
+template <class Arena, class R>
+std::size_t workspace_of(dft_device_division<R> const& d, index_t transforms) {
+    auto const bytes = [](index_t numbers) {
+        return Arena::rounded(static_cast<std::size_t>(2 * numbers) * sizeof(R));
+    };
+    if (!d.is_long()) return 0;
+    return static_cast<std::size_t>(d.arrays()) * bytes(d.length * d.at_once(transforms)) +
+           (d.is_chirp() ? bytes(d.length) : 0);
+}
+// Seconds: each launch reads and writes all numbers.
+template <class R>
+double seconds_of(dft_device_division<R> const& d, index_t transforms, double bandwidth) {
+    double const launches = d.launches.count * (d.is_chirp() && d.is_long() ? 3 : 1),
+                 length = static_cast<double>(d.is_long() ? d.length : d.n),
+                 bytes = 2 * launches * length * 2 * sizeof(R) * static_cast<double>(transforms);
+    return bytes / bandwidth + launches * 3e-6;
+}
+template <class R>
+std::string description_of(dft_device_division<R> const& d) {
+    std::string text;
+    if (d.is_chirp()) text += " by a convolution of " + std::to_string(d.length) + " (Bluestein)";
+    for (int i = 0; i < d.launches.count; ++i)
+        if (d.is_long()) text += (i == 0 ? ", as " : " x ") + std::to_string(d.launches.points[i]);
+    if (d.is_long()) return text + ", each by a launch, through workspace";
+    dft_radices const by(d.launches.points[0], dft_work<R>::largest_radix);
+    if (d.length > 1) text += ", radices";
+    for (int i = 0; i < by.count && d.length > 1; ++i) text += " " + std::to_string(by.radix[i]);
+    return text + ", in one launch";
+}
+
 // P: the backend of a device. A transform on the right runs as the transposed product, whose epilogue is told.
 template <policy P>
 class dft_device_product : public product_over<P> {
@@ -47,89 +86,75 @@ public:
         using A = typename Q::a_operand;
         using B = typename Q::b_operand;
         using To = typename Q::c_type;
-        constexpr bool left = is_dft<A> && is_view<B>::value, right = is_view<A>::value && is_dft<B>;
+        constexpr bool left = is_transform<A> && is_view<B>::value,
+                       right = is_view<A>::value && is_transform<B>;
         if constexpr (!(left || right) || !is_view<typename Q::c_operand>::value) {
             return verdict::structure;
         } else {
             using X = std::conditional_t<left, typename Q::b_type, typename Q::a_type>;
-            using T = typename std::conditional_t<left, A, B>::real_type;
-            if constexpr (complex_like<To>)
-                return types_if(std::is_same_v<real_t<To>, T> &&
-                                (std::is_same_v<X, To> || std::is_same_v<X, T>)) &
-                       epilogue_if(
-                           has_source<typename Q::epilogue_type, typename Leaf::template epilogue<To>>);
-            else
-                return verdict::types;
+            using F = std::conditional_t<left, A, B>;
+            return types_if(are_types_of_transform<F, X, To>) &
+                   epilogue_if(has_source<typename Q::epilogue_type, typename Leaf::template epilogue<To>>);
         }
     }();
 
     template <class S>
     footprint workspace(S const& s) const {
-        using R = real_t<typename S::c_type>;
         footprint need;
-        auto const d = division_of(s);
-        auto const bytes = [](index_t numbers) {
-            return arena::rounded(static_cast<std::size_t>(2 * numbers) * sizeof(R));
-        };
-        if (d.is_long())
-            space::share(need) =
-                static_cast<std::size_t>(d.arrays()) * bytes(d.length * d.at_once(transforms_of(s))) +
-                (d.is_chirp() ? bytes(d.length) : 0);
+        space::share(need) = workspace_of<arena>(way_of(s).division, transforms_of(s));
         return need;
     }
     // As dft_product has it.
     template <class S>
     bound error_bound(S const& s) const {
         using R = real_t<typename S::c_type>;
-        double const u = unit_roundoff<R>(), k = s.k < 1 ? 1 : static_cast<double>(s.k),
-                     adds = s.adds ? 4 : 0;
+        double const u = unit_roundoff<R>(), adds = s.adds ? 4 : 0,
+                     k = (s.k < 1 ? 1 : static_cast<double>(s.k)) * (transforms_to_real<S> ? 2 : 1);
         constexpr double factors = 4.5; // alpha and the operand's own
-        dft_errors const e = errors_of(division_of(s));
+        dft_errors const e = errors_of(way_of(s));
         double const stretch = __builtin_sqrt(static_cast<double>(points_of(s)) / k),
                      typical = 4.5 * 0.5 * __builtin_sqrt((e.steps + 2) / k);
         return {((e.worst + factors) * stretch + adds) * u, (typical + adds) * u, true};
     }
-    // Each launch reads and writes all numbers.
     template <class S>
     double estimate(S const& s) const {
-        using R = real_t<typename S::c_type>;
-        auto const d = division_of(s);
-        double const launches = d.launches.count * (d.is_chirp() && d.is_long() ? 3 : 1),
-                     length = static_cast<double>(d.is_long() ? d.length : d.n),
-                     bytes = 2 * launches * length * 2 * sizeof(R) * static_cast<double>(transforms_of(s));
-        return bytes / this->leaf().limits().bandwidth + launches * 3e-6;
+        return seconds_of(way_of(s).division, transforms_of(s), this->leaf().limits().bandwidth);
     }
     template <class S>
     std::string describe(S const& s) const {
-        using R = real_t<typename S::c_type>;
-        auto const d = division_of(s);
-        std::string text = "dft of " + std::to_string(points_of(s)) + " points";
-        if (d.is_chirp()) text += " by a convolution of " + std::to_string(d.length) + " (Bluestein)";
-        for (int i = 0; i < d.launches.count; ++i) {
-            if (d.is_long()) text += (i == 0 ? ", as " : " x ") + std::to_string(d.launches.points[i]);
-        }
-        if (d.is_long()) return text + ", each by a launch, through workspace";
-        dft_radices const by(d.launches.points[0], dft_work<R>::largest_radix);
-        if (d.length > 1) text += ", radices";
-        for (int i = 0; i < by.count && d.length > 1; ++i) text += " " + std::to_string(by.radix[i]);
-        return text + ", in one launch";
+        auto const way = way_of(s);
+        std::string text =
+            (transforms_to_real<S> ? "irdft of " : "dft of ") + std::to_string(points_of(s)) + " points";
+        if (way.is_halved()) text += " as " + std::to_string(way.division.n) + " pairs";
+        return text + description_of(way.division);
     }
 
     template <class Q>
     status operator()(Q const& p, arena& memory) const {
-        auto const leaf = this->leaf();
-        if constexpr (is_dft<typename Q::a_operand>) {
-            return dft_on_device<Leaf, Q, arena>(leaf, p, false).run(memory);
-        } else {
-            auto const q = p.transposed();
-            return dft_on_device<Leaf, std::remove_const_t<decltype(q)>, arena>(leaf, q, true).run(memory);
-        }
+        if constexpr (is_transform<typename Q::a_operand>)
+            return transform(p, false, memory);
+        else
+            return transform(p.transposed(), true, memory);
     }
 
 private:
     template <class S>
-    auto division_of(S const& s) const {
-        return dft_device_division<real_t<typename S::c_type>>(points_of(s), this->leaf().limits());
+    auto way_of(S const& s) const {
+        using way = dft_device_way<real_t<typename S::c_type>>;
+        index_t const points = points_of(s) < 1 ? 1 : points_of(s);
+        if constexpr (transforms_to_real<S>)
+            return way::from_half(points);
+        else
+            return halves(s) ? way::to_half(points) : way::complex(points, this->leaf().limits());
+    }
+    template <class Q>
+    status transform(Q const& p, bool turned, arena& memory) const {
+        if (status s = check_side(p.a); !s) return s;
+        auto const shape = p.shape();
+        if (!memory.fits(workspace(shape))) return another_plan();
+        auto const leaf = this->leaf();
+        auto const way = way_of(shape);
+        return dft_on_device<Leaf, Q, arena>(leaf, p, way, turned).run(memory);
     }
 };
 

@@ -80,6 +80,41 @@ index_t transforms_of(S const& s) {
     return (transform_is_left<S> ? s.n : s.m) * s.count;
 }
 
+// Whether a product may be one of halves: no more frequencies of real numbers than tell, or back.
+template <class S>
+inline constexpr bool may_halve =
+    transforms_to_real<S> ||
+    !complex_like<std::conditional_t<transform_is_left<S>, typename S::b_type, typename S::a_type>>;
+template <class S>
+bool halves(S const& s) {
+    if constexpr (may_halve<S>) {
+        index_t const frequencies = transforms_to_real<S> ? s.k : transform_is_left<S> ? s.m : s.n;
+        return frequencies <= points_of(s) / 2 + 1 && !facts_of_transform(s).is_shifted;
+    } else {
+        return false;
+    }
+}
+[[gnu::cold]] inline status another_plan() {
+    return failure(errc::argument, "dft: the plan is one of another transform; give its shape the facts() of "
+                                   "the operand");
+}
+template <class A>
+status check_side(A const& a) {
+    if constexpr (is_irdft<A>)
+        if (a.is_turned)
+            return failure(errc::argument,
+                           "irdft: it is on the left as it is, and transposed(irdft<T>(n)) on the right");
+    return {};
+}
+// The types of a product with a transform, of X to To, by a policy of backends.
+template <class F, class X, class To>
+inline constexpr bool
+    are_types_of_transform = is_irdft<F>
+                                 ? complex_like<X>&& std::is_same_v<real_t<X>, typename F::real_type>&&
+                                       std::is_same_v<To, typename F::real_type>
+                                 : complex_like<To>&& std::is_same_v<real_t<To>, typename F::real_type> &&
+                                       (std::is_same_v<X, To> || std::is_same_v<X, typename F::real_type>);
+
 // Products with a transform. P: a backend. One on the right runs as the transposed product.
 template <policy P>
 class dft_product : public product_over<P> {
@@ -107,12 +142,8 @@ public:
         } else {
             using X = std::conditional_t<left, typename Q::b_type, typename Q::a_type>;
             using F = std::conditional_t<left, A, B>;
-            using T = typename F::real_type;
-            constexpr bool are_known =
-                is_irdft<F> ? complex_like<X> && std::is_same_v<real_t<X>, T> && std::is_same_v<To, T>
-                            : complex_like<To> && std::is_same_v<real_t<To>, T> &&
-                                  (std::is_same_v<X, To> || std::is_same_v<X, T>);
-            return types_if(are_known) & epilogue_if(epilogue_for<typename Q::epilogue_type, To>);
+            return types_if(are_types_of_transform<F, X, To>) &
+                   epilogue_if(epilogue_for<typename Q::epilogue_type, To>);
         }
     }();
 
@@ -223,10 +254,7 @@ private:
     template <class Q>
     status transform(Q const& p, arena& memory) const {
         using R = real_t<typename Q::c_type>;
-        if constexpr (is_irdft<typename Q::a_operand>)
-            if (p.a.is_turned)
-                return failure(errc::argument,
-                               "irdft: it is on the left as it is, and transposed(irdft<T>(n)) on the right");
+        if (status s = check_side(p.a); !s) return s;
         if constexpr (by_definition) {
             if (!memory.fits(workspace(p.shape()))) return another_plan();
             typename arena::scope const scope(memory);
@@ -249,26 +277,10 @@ private:
         }
     }
 
-    [[gnu::cold]] static status another_plan() {
-        return failure(errc::argument,
-                       "dft: the plan is one of another transform; give its shape the facts() of "
-                       "the operand");
-    }
-    // Whether a product may be one of halves: no more frequencies of real numbers than tell, or back.
-    template <class S>
-    static constexpr bool may_halve =
-        transforms_to_real<S> ||
-        !complex_like<std::conditional_t<transform_is_left<S>, typename S::b_type, typename S::a_type>>;
     template <class S>
     static auto division_of(S const& s) {
         using R = real_t<typename S::c_type>;
-        index_t const points = points_of(s);
-        if constexpr (may_halve<S>) {
-            index_t const frequencies = transforms_to_real<S> ? s.k : transform_is_left<S> ? s.m : s.n;
-            if (frequencies <= points / 2 + 1 && !facts_of_transform(s).is_shifted)
-                return division_of_reals<R>(points);
-        }
-        return dft_division<R>(points);
+        return halves(s) ? division_of_reals<R>(points_of(s)) : dft_division<R>(points_of(s));
     }
     // The multiply-adds of one transform.
     template <class R>

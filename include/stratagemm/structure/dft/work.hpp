@@ -3,7 +3,7 @@
 #pragma once
 
 #include "../../core/leaf.hpp"
-#include "plan.hpp"
+#include "kinds.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -86,6 +86,17 @@ inline constexpr index_t dft_in_chirp = 8192;      // what is read is multiplied
 inline constexpr index_t dft_out_chirp = 16384;    // the conjugate of a result is multiplied by a chirp
 inline constexpr index_t dft_out_spectrum = 32768; // a result is multiplied by a spectrum, and conjugated
 inline constexpr index_t dft_from_chirp = 65536;   // a chirp is transformed, and nothing is read
+inline constexpr index_t dft_lines = 1 << 24;      // a cosine transform of the real parts of complex numbers
+inline constexpr index_t dft_second_lines = 1 << 25; // with dft_lines: of the imaginary parts
+// Bits 20 to 23: the kind, of elements that are read from X, and of results that are written to C.
+constexpr index_t flags_of(dft_kind kind) { return static_cast<index_t>(kind) << 20; }
+constexpr dft_kind kind_of(index_t flags) { return static_cast<dft_kind>(flags >> 20 & 15); }
+constexpr dft_kind kind_read(index_t flags) {
+    return flags & dft_in_inside ? dft_kind::whole : kind_of(flags);
+}
+constexpr dft_kind kind_written(index_t flags) {
+    return flags & dft_out_inside ? dft_kind::whole : kind_of(flags);
+}
 
 // A group of `items` work-items does `together` short transforms at once, each by `threads` of them.
 template <class R>
@@ -109,6 +120,7 @@ struct dft_work {
     bool across;
     bool flat_in = false, flat_out = false; // through shared memory, by all work-items in the order of memory
     bool both = false;                      // real and imaginary parts are exchanged at once
+    bool meets_in = false, meets_out = false; // pairs of elements meet before the steps, or behind them
 
     dft_work(int points_, index_t flags)
         : points(points_), radices(points_, largest_radix), most_items(points <= largest_points ? 256 : 1024),
@@ -126,8 +138,10 @@ struct dft_work {
         items = (together * threads + 31) / 32 * 32;
         both = 2 * together * room <= most_room / 2;
         bool const scattered = threads * 2 * static_cast<int>(sizeof(R)) < 32;
-        flat_in = !across && scattered && points > 1 && !(flags & dft_in_pairs);
-        flat_out = turns_out(flags) || (!across && scattered && points > 1 && !(flags & dft_out_pairs));
+        meets_in = meets_before(kind_read(flags)), meets_out = meets_behind(kind_written(flags));
+        flat_in = meets_in || (!across && scattered && points > 1 && !(flags & dft_in_pairs));
+        flat_out =
+            meets_out || turns_out(flags) || (!across && scattered && points > 1 && !(flags & dft_out_pairs));
     }
     int rounds(int step) const {
         int const butterflies = points / radices.radix[step];
@@ -140,11 +154,14 @@ struct dft_work {
         int most = 1;
         for (int i = 0; i < radices.count; ++i) most = larger_int(most, rounds(i) * radices.radix[i]);
         if (flat_in || flat_out) most = larger_int(most, flat_rounds());
+        if (meets_in || meets_out) most = larger_int(most, 2 * pair_rounds(points));
         return most;
     }
     // Whether NVRTC has to be told how many groups are wanted: where there are pairs or many numbers of float, it spills
-    // some of these for more groups. Of doubles, which take twice the registers, it spills none.
-    bool names_groups(bool has_pairs) const { return sizeof(R) == 4 && (has_pairs || kept() > usual); }
+    // some of these for more groups. Of doubles, which take twice the registers, it spills some where pairs meet.
+    bool names_groups(bool has_pairs) const {
+        return sizeof(R) == 4 ? has_pairs || kept() > usual : meets_in || meets_out;
+    }
     // Groups whose registers fit a multiprocessor of 65,536: those of the numbers, of 16 more and of addresses.
     int groups_at_once() const {
         int const words = static_cast<int>(sizeof(R) / 4),
@@ -159,6 +176,9 @@ struct dft_work {
     }
     int flat_rounds() const { return (points * together + items - 1) / items; }
     int flat_points() const { return points * together; }
+    // Elements k and h - k of all transforms of the group, 0 <= k <= h / 2, for h = `length` points or fewer.
+    int all_pairs(int length) const { return (length / 2 + 1) * together; }
+    int pair_rounds(int length) const { return (all_pairs(length) + items - 1) / items; }
     // Whether pairs of butterflies can share reads and writes of 16 bytes.
     bool can_pair(int step) const {
         return sizeof(R) == 4 && !across && points / radices.radix[step] % (2 * threads) == 0;
@@ -245,6 +265,40 @@ struct dft_device_division {
     }
     // Arrays of `length` numbers in workspace, for each transform.
     int arrays() const { return !is_long() ? 0 : launches.count > 2 || is_chirp() ? 2 : 1; }
+};
+
+// How a device does a transform of n real or complex points: by which complex one.
+template <class R>
+struct dft_device_way {
+    index_t n;
+    dft_kind kind;
+    dft_device_division<R> division;
+
+    static dft_device_way complex(index_t n, device_limits const& limits) {
+        return {n, dft_kind::whole, dft_device_division<R>(n, limits)};
+    }
+    // Of n real numbers, to no more frequencies than tell all; and back.
+    static dft_device_way to_half(index_t n) { return halved_or(dft_kind::to_half, n, dft_kind::whole); }
+    static dft_device_way from_half(index_t n) {
+        return halved_or(dft_kind::from_half, n, dft_kind::from_mirrored);
+    }
+    // `type` is 2, 3 or 4.
+    static dft_device_way cosine(int type, index_t n) {
+        if (type == 2) return halved_or(dft_kind::cosine_2_halved, n, dft_kind::cosine_2);
+        if (type == 3) return halved_or(dft_kind::cosine_3_halved, n, dft_kind::cosine_3);
+        if (n % 2 == 0) return {n, dft_kind::cosine_4_halved, dft_device_division<R>(n / 2)};
+        return {n, dft_kind::cosine_4, dft_device_division<R>(2 * n)};
+    }
+    bool is_halved() const { return meets_before(kind) || meets_behind(kind); }
+
+private:
+    static dft_device_way halved_or(dft_kind halved, index_t n, dft_kind other) {
+        if (n % 2 == 0 && n > 0) {
+            dft_device_division<R> const half(n / 2);
+            if (!half.is_long()) return {n, halved, half};
+        }
+        return {n, other, dft_device_division<R>(n)};
+    }
 };
 
 STRATAGEMM_END

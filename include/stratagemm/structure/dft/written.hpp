@@ -28,6 +28,8 @@ public:
     std::string write() {
         begin();
         text_ += std::string(dft_places_text) + dft_memory_text;
+        if (kind_of(flags_) != dft_kind::whole)
+            text_ += std::string(dft_kinds_text) + text_of(kind_of(flags_));
         kernel();
         return std::move(text_);
     }
@@ -46,9 +48,14 @@ protected:
     }
     // Which work-item has which number in which register.
     struct layout {
-        enum kind { reads, writes, flat } of;
+        enum kind {
+            reads,
+            writes,
+            flat,
+            pairs
+        } of;                // pairs: elements k and h - k, of which one is 2s, the other 2s + 1
         int step = 0;        // of reads and writes
-        bool across = false; // of flat: elements of neighbouring transforms are neighbours
+        bool across = false; // of flat and pairs: elements of neighbouring transforms are neighbours
         bool paired = false; // of reads and writes: butterflies 2j and 2j + 1 are of one work-item
     };
 
@@ -145,6 +152,29 @@ protected:
         if (order_ > points_) roots_of_order("between", order_);
         if (chirp_ > 0) chirp_table();
         if (is_convolution()) spectrum_table();
+        if (kind_of(flags_) != dft_kind::whole) kind_tables();
+    }
+    void kind_tables() {
+        dft_kind_turns const by = turns_of(kind_of(flags_), length());
+        if (kind_read(flags_) != dft_kind::whole) turns("TURN_BEFORE", "turns_before", by.before);
+        if (kind_written(flags_) != dft_kind::whole) turns("TURN_BEHIND", "turns_behind", by.behind);
+        turns("TURN_BETWEEN", "turns_between", by.between);
+        text_ += "#define REAL_POINTS ((index)" + of(real_points(kind_of(flags_), length())) + ")\n";
+        define("PARTS", has(dft_lines) ? 2 : 1), define("PART", has(dft_second_lines) ? 1 : 0);
+    }
+    // NAME(k), a factor: from a table, or a product if that is long, since OpenCL has 64 KiB for all tables of a kernel.
+    void turns(std::string const& name, std::string const& to, dft_turns const& by) {
+        constexpr index_t most_bytes = 8192;
+        if (by.count == 0) return;
+        if (by.count * index_t{2 * sizeof(R)} <= most_bytes) {
+            table(to, by.count,
+                  [&](index_t k) { return root_of_unity((by.step * k + by.begin) % by.order, by.order); });
+            text_ += "#define " + name + "(k) " + to + "[k]\n";
+        } else {
+            roots_of_order(to, by.order);
+            text_ += "#define " + name + "(k) " + to + "((uint)(" + of(by.step) + " * (k) + " + of(by.begin) +
+                     "))\n";
+        }
     }
     static int bits_of(index_t n) {
         int bits = 0;
@@ -211,6 +241,7 @@ protected:
     bool is_convolution() const { return has(dft_in_chirp) && has(dft_out_chirp); }
 
     // ---- the kernel ---------------------------------------------------------------------------------------
+    index_t length() const { return chirp_ > 0 ? chirp_ : all_; } // of the complex transform
     int radix(int step) const { return work_.radices.radix[step]; }
     int last() const { return work_.radices.count - 1; }
     int lead(int step) const {
@@ -222,6 +253,7 @@ protected:
 
     // Loops over the numbers of a work-item: s is the register, i the point, `of` the transform in the group.
     void each(layout const& by, std::string const& body) {
+        if (by.of == layout::pairs) return each_pair(by, body);
         if (by.of == layout::flat) {
             int const all = work_.flat_points();
             text_ += "#pragma unroll\n    for (int s = 0; s < " + of(work_.flat_rounds()) + "; ++s) {\n" +
@@ -267,6 +299,17 @@ protected:
         auto const is_power = [](int x) { return (x & (x - 1)) == 0; };
         return is_power(points_) && is_power(work_.threads);
     }
+    // k is the lower element of a pair.
+    void each_pair(layout const& by, std::string const& body) {
+        int const h = static_cast<int>(length()), all = work_.all_pairs(h), rounds = work_.pair_rounds(h);
+        std::string const b = of(work_.together), pairs = of(h / 2 + 1);
+        text_ += "#pragma unroll\n    for (int s = 0; s < " + of(rounds) +
+                 "; ++s) {\n        int const at = s * ITEMS + ITEM;\n";
+        if (rounds * work_.items != all) text_ += "        if (at < " + of(all) + ")";
+        text_ += by.across ? "{ int const of = at % " + b + ", k = at / " + b
+                           : "{ int const of = at / " + pairs + ", k = at % " + pairs;
+        text_ += "; " + body + " }\n    }\n";
+    }
     std::string spot() const {
         std::string const b = of(work_.together),
                           base = work_.across ? "base * " + b + " + of" : "of * POINTS + base",
@@ -279,25 +322,45 @@ protected:
         return "room[(SWIZZLED(" +
                (work_.across ? i + " * " + of(work_.together) + " + of" : "of * POINTS + " + i) + "))]";
     }
+    std::string spot_in(layout const& by) const { return by.of == layout::pairs ? spot("i") : spot(); }
     std::string second(std::string spot) const { return spot.insert(5, of(room()) + " + "); }
+    // The numbers of a register in their spots, and back. What follows the elements of a pair layout is zero.
+    std::string put(layout const& by, std::string const& from, std::string const& to) const {
+        std::string const h = of(length());
+        if (by.of != layout::pairs) return to + " = " + from + "[s];";
+        return "{ int const i = k; " + to + " = " + from + "[2 * s]; } if (k > 0 && 2 * k != " + h +
+               ") { int const i = " + h + " - k; " + to + " = " + from + "[2 * s + 1]; }";
+    }
+    std::string take(layout const& by, bool from_pairs, std::string const& to,
+                     std::string const& from) const {
+        std::string const h = of(length());
+        if (by.of == layout::pairs)
+            return "{ int const i = k; " + to + "[2 * s] = " + from + "; } { int const i = k > 0 ? " + h +
+                   " - k : 0; " + to + "[2 * s + 1] = " + from + "; }";
+        if (from_pairs && is_convolution())
+            return to + "[s] = 0; if (i < " + h + ") " + to + "[s] = " + from + ";";
+        return to + "[s] = " + from + ";";
+    }
     int room() const { return work_.numbers_of_room() / (work_.both ? 2 : 1); }
     // From one layout to another through shared memory.
     void exchange(layout const& from, layout const& to) {
         std::string const barrier = "    STEP_BARRIER();\n";
         if (exchanged_++ > 0) text_ += barrier;
+        bool const pairs = from.of == layout::pairs;
+        std::string const behind = spot_in(from), before = spot_in(to);
         if (work_.both) {
-            each(from, spot() + " = re[s]; " + second(spot()) + " = im[s];");
+            each(from, put(from, "re", behind) + ' ' + put(from, "im", second(behind)));
             text_ += barrier;
-            each(to, "re[s] = " + spot() + "; im[s] = " + second(spot()) + ";");
+            each(to, take(to, pairs, "re", before) + ' ' + take(to, pairs, "im", second(before)));
             return;
         }
-        each(from, spot() + " = re[s];");
+        each(from, put(from, "re", behind));
         text_ += barrier;
-        each(to, "re[s] = " + spot() + ";");
+        each(to, take(to, pairs, "re", before));
         text_ += barrier;
-        each(from, spot() + " = im[s];");
+        each(from, put(from, "im", behind));
         text_ += barrier;
-        each(to, "im[s] = " + spot() + ";");
+        each(to, take(to, pairs, "im", before));
     }
     void compute(int step, bool paired) {
         int const r = radix(step);
@@ -331,7 +394,8 @@ protected:
                 "; re[s] = w.x * " + number(1 / static_cast<double>(all_)) + ", im[s] = w.y * " +
                 number(-1 / static_cast<double>(all_)) + "; } }";
         else
-            body += "READ_POINT(re[s], im[s], there, i);";
+            body += kind_read(flags_) == dft_kind::whole ? "READ_POINT(re[s], im[s], there, i);"
+                                                         : "READ_KIND(re[s], im[s], there, i);";
         if (has(dft_in_chirp)) body += chirp_of("there.j + (index)i * SPAN");
         if (order_ > points_)
             body += " VECTOR(REAL, 2) const w = between((uint)(there.j % LEAD) * (uint)i); "
@@ -359,12 +423,25 @@ protected:
             body += " { scalar w; LOAD_ALIGNED(1, w, spectrum, NUMBER_OF(there, i)); TURN(re[s], im[s], w.x, "
                     "w.y); "
                     "im[s] = -im[s]; }";
-        each(by, body + " WRITE_POINT(re[s], im[s], there, i);");
+        each(by, body + (kind_written(flags_) == dft_kind::whole ? " WRITE_POINT(re[s], im[s], there, i);"
+                                                                 : " WRITE_KIND(re[s], im[s], there, i);"));
+    }
+    // Where elements meet before the steps: to the layout of the first.
+    void read_pairs(layout const& by, layout const& head) {
+        each(by, where(by) + "READ_BOTH(re[2 * s], im[2 * s], re[2 * s + 1], im[2 * s + 1], there, k);");
+        exchange(by, head);
+        if (is_convolution()) each(head, chirp_of("i"));
+    }
+    // Where they meet behind the steps, from the layout of the last.
+    void write_pairs(layout const& tail, layout const& by) {
+        if (is_convolution()) each(tail, "im[s] = -im[s];" + chirp_of("i"));
+        exchange(tail, by);
+        each(by, where(by) + "WRITE_BOTH(re[2 * s], im[2 * s], re[2 * s + 1], im[2 * s + 1], there, k);");
     }
     // Whether a work-item has numbers of one transform alone, in the order of memory.
     bool is_fixed(layout const& by) const { return by.across && work_.items % work_.together == 0; }
     std::string where(layout const& by) const {
-        if (by.of != layout::flat) return "dft_place const there = mine; ";
+        if (by.of == layout::reads || by.of == layout::writes) return "dft_place const there = mine; ";
         return is_fixed(by) ? "dft_place const there = across; " : "dft_place const there = BEHIND(of); ";
     }
     // The head of a kernel, with a line for each buffer that not all kernels have, and what all work-items know.
@@ -394,8 +471,11 @@ protected:
         layout const head{layout::reads, 0, false, pairs_in}, tail{layout::writes, last(), false, pairs_out};
         layout const flat_head{layout::flat, 0, work_.across, false},
             flat_tail{layout::flat, 0, has(dft_out_across), false};
-        open("dft(DFT_PARAMETERS)", has(dft_out_spectrum) ? "    OPEN(OUT const, spectrum);\n" : "");
-        if (work_.flat_in) {
+        open(is_cosine(kind_of(flags_)) ? "dft(REAL row_factor, DFT_PARAMETERS)" : "dft(DFT_PARAMETERS)",
+             has(dft_out_spectrum) ? "    OPEN(OUT const, spectrum);\n" : "");
+        if (work_.meets_in) {
+            read_pairs({layout::pairs, 0, work_.across, false}, head);
+        } else if (work_.flat_in) {
             read(flat_head);
             exchange(flat_head, head);
         } else {
@@ -408,7 +488,9 @@ protected:
             exchange({layout::writes, last(), false, false}, {layout::reads, 0, false, false});
             steps(false, pairs_out);
         }
-        if (work_.flat_out) {
+        if (work_.meets_out) {
+            write_pairs(tail, {layout::pairs, 0, has(dft_out_across), false});
+        } else if (work_.flat_out) {
             exchange(tail, flat_tail);
             write_out(flat_tail);
         } else {
