@@ -18,6 +18,7 @@
 //                                    initialised. T is float, double, int, uint, ulong or byte
 //   BARRIER()                        waits for all work-items of the group, and shows what they wrote to
 //                                    SHARED
+//   BARRIER_OF_ALL()                 a BARRIER() that also orders what the group reads from and writes to GLOBAL memory
 //   ANY(flag, x)                     sets flag, a SHARED int, to whether x holds for any work-item of the
 //                                    group; all of them call it, and it is a BARRIER()
 //   ITEM, GROUP, GROUPS              the number of the work-item in its group, of the group, and of groups;

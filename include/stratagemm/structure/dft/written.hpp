@@ -88,9 +88,11 @@ protected:
         define("IN_REAL", has(dft_real)), define("ENDS", has(dft_ends));
         define("IN_INSIDE", has(dft_in_inside)), define("OUT_INSIDE", has(dft_out_inside));
         define("IN_CHIRP", has(dft_in_chirp)), define("OUT_CHIRP", has(dft_out_chirp));
-        text_ += "#define STEP_BARRIER() " + std::string(work_.in_warp() ? "WARP_OR_GROUP()" : "BARRIER()") +
+        // C may be the memory that other work-items of the group have read X from.
+        text_ += "#define STEP_BARRIER() " +
+                 std::string(work_.in_warp() ? "WARP_OR_GROUP()" : "BARRIER_OF_ALL()") +
                  "\n#if SHUFFLES\n#define WARP_OR_GROUP() WARP_BARRIER()\n#else\n"
-                 "#define WARP_OR_GROUP() BARRIER()\n#endif\n";
+                 "#define WARP_OR_GROUP() BARRIER_OF_ALL()\n#endif\n";
     }
     // x[at] times exp(-2 pi i k / n)
     void turn(int at, int k, int n) {

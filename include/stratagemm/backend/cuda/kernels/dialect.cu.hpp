@@ -16,6 +16,7 @@ typedef unsigned long long ulong;
 #define GLOBAL
 #define SHARED __shared__
 #define BARRIER() __syncthreads()
+#define BARRIER_OF_ALL() __syncthreads()
 #define ANY(flag, x)              \
     do {                          \
         if (ITEM == 0) flag = 0;  \

@@ -19,6 +19,7 @@ typedef long index;
 #define GLOBAL global
 #define SHARED local
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define BARRIER_OF_ALL() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define ANY(flag, x)                    \
     do {                                \
         if (ITEM == 0) flag = 0;        \
