@@ -105,8 +105,8 @@ private:
     // Both parts of columns, without E and epilogue: by a real factor.
     template <class Q>
     status run_parts(Q const& p, arena& memory) const {
-        if (status s = run(p, false, memory, dft_lines); !s) return s;
-        return run(p, false, memory, dft_lines | dft_second_lines);
+        if (status s = run(p, false, memory, dft_parts); !s) return s;
+        return run(p, false, memory, dft_parts | dft_second_part);
     }
     template <class Q>
     status transform_complex(Q const& p, bool turned, arena& memory) const {

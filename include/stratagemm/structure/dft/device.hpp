@@ -41,8 +41,8 @@ struct dft_pair {
 };
 
 // A product whose A is a transform and whose B and C are views on a device. `turned`: the caller's product is the
-// transposed one. `lines`: 0, or dft_lines for a cosine transform of the real parts of complex numbers, with
-// dft_second_lines of the imaginary ones.
+// transposed one. `lines`: 0, or dft_parts for a cosine transform of the real parts of complex numbers, with
+// dft_second_part of the imaginary ones.
 template <class Leaf, class Q, class Arena>
 class dft_on_device {
     using C = typename Q::c_type;
@@ -125,7 +125,7 @@ private:
         auto const scale = static_cast<R>(p_.a.scale);
         if constexpr (is_cosine_transform) row_factor_ = p_.a.first;
         if constexpr (complex_like<S> && is_cosine_transform) { // of a part: alpha is real
-            bool const changes_sign = (lines_ & dft_second_lines) != 0 && p_.b.conjugate;
+            bool const changes_sign = (lines_ & dft_second_part) != 0 && p_.b.conjugate;
             R const factor = p_.alpha.real() * scale;
             factor_ = C(half * (changes_sign ? -factor : factor), R(0));
         } else if constexpr (complex_like<S> && complex_like<C>) {

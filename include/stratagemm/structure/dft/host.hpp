@@ -206,6 +206,7 @@ public:
     void transform(index_t b, R* room) const {
         index_t const q = b * W, count = smaller(W, job.transforms() - q);
         R *const x = room, *const y = room + buffer;
+        if (are_lines()) return transform_lines(q, count, x, y);
         if (count < W || !job.has_all_inputs())
             std::memset(x, 0, static_cast<std::size_t>(2 * W * n) * sizeof(R));
         load(q, count, x);
@@ -225,19 +226,30 @@ public:
                       count = smaller(W, n2 - first);
         R *const x = room, *const y = room + buffer;
         if (count < W) std::memset(x, 0, static_cast<std::size_t>(2 * W * n1) * sizeof(R));
-        if (v)
-            with.load({v + 2 * first, 2 * n2, 2, n1, count}, x);
-        else
-            load_column(q, first, count, x);
-        R* const done = with.passes(plan.first, x, y);
-        with.times(done, plan.between.data() + b * n1 * 2 * W, n1, true, false);
-        with.store(done, {t + 2 * first, 2 * n2, 2, n1, count});
+        dft_lanes<R> const to{t + 2 * first, 2 * n2, 2, n1, count};
+        dft_last<R> const last{plan.between.data() + b * n1 * 2 * W};
+        if (v || is_plain_column()) {
+            index_t const step = job_type::in_width * job.p.b.row_stride;
+            dft_lanes<R const> const from =
+                v ? dft_lanes<R const>{v + 2 * first, 2 * n2, 2, n1, count}
+                  : dft_lanes<R const>{job.input(first, q), step * n2, step, n1, count, job_type::is_real};
+            return with.through(plan.first, &from, !v && job.conjugates_input, x, y, to, last);
+        }
+        load_column(q, first, count, x);
+        with.through(plan.first, nullptr, false, x, y, to, last);
     }
     void transform_rows(index_t b, index_t q, R const* t, R* v, R* room) const {
         index_t const n2 = plan.division.n2, first = b * W, count = smaller(W, plan.division.n1 - first);
         R *const x = room, *const y = room + buffer;
         if (count < W) std::memset(x, 0, static_cast<std::size_t>(2 * W * n2) * sizeof(R));
         with.load({t + 2 * n2 * first, 2, 2 * n2, n2, count}, x);
+        if (!v && is_plain_row()) {
+            index_t const step = out_width * job.p.c.row_stride;
+            return with.through(
+                plan.second, nullptr, false, x, y,
+                {job.output(first, q), step * plan.division.n1, step, n2, count, job_type::to_real},
+                {nullptr, job.factor_re, job.conjugates_output});
+        }
         R* const done = with.passes(plan.second, x, y);
         if (v)
             store_convolved(first, count, done, v);
@@ -253,6 +265,30 @@ private:
         if (shift > 0) f(n - shift, smaller(shift, rows));
     }
     static constexpr index_t out_width = job_type::out_width;
+    // Whether elements of a transform lie side by side, in B and in C.
+    bool are_lines() const {
+        if constexpr (job_type::is_real || job_type::to_real)
+            return false;
+        else
+            return plan.part > 0 && job.p.b.row_stride == 1 && job.p.c.row_stride == 1 && job.is_plain() &&
+                   job.factor_im == R(0) && job.has_all_inputs() && job.p.a.rows == n && job.row_shift == 0 &&
+                   job.col_shift == 0;
+    }
+    void transform_lines(index_t q, index_t count, R* x, R* y) const {
+        // Rows of all that are done together take half of the first-level cache. From memory, reads and writes take turns
+        // as soon as can be, and what comes next is fetched if the cache has room for it beside these rows.
+        index_t const bytes = 4 * n * index_t{sizeof(R)}, half = first_level_cache() / 2,
+                      least = plan.part < W ? 2 : 1;
+        bool const is_far = bytes * job.transforms() > near_memory,
+                   fetches = is_far && 2 * bytes * least <= half;
+        index_t const together = is_far ? least : smaller(W, larger_of(1, half / bytes / least) * least);
+        job.each_run(q, count, [&](index_t at, index_t, index_t run) {
+            with.lines({&plan.first, plan.line_factors.data(), plan.part, together, fetches, job.input(0, at),
+                        job.output(0, at), 2 * job.p.b.col_stride, 2 * job.p.c.col_stride, run, job.factor_re,
+                        job.conjugates_input, job.conjugates_output},
+                       x, y);
+        });
+    }
     void load(index_t q, index_t count, R* x) const {
         constexpr index_t width = job_type::in_width;
         auto const& b = job.p.b;
@@ -297,16 +333,18 @@ private:
                 job.finish(job.output_row(k), q + l, x[k * 2 * W + l], x[k * 2 * W + W + l]);
     }
 
-    // Columns [first, first + count) of a transform that is n1 x n2 by rows.
+    // Whether elements of a long transform are rows of B, and of C.
+    bool is_plain_column() const {
+        return !plan.division.is_chirp() && job.col_shift == 0 && job.has_all_inputs() && !job_type::to_real;
+    }
+    bool is_plain_row() const {
+        return !plan.division.is_chirp() && job.row_shift == 0 && job.p.a.rows == n && job.is_plain() &&
+               job.factor_im == R(0);
+    }
+    // Columns [first, first + count) of a transform that is n1 x n2 by rows, element by element.
     void load_column(index_t q, index_t first, index_t count, R* x) const {
         index_t const n1 = plan.division.n1, n2 = plan.division.n2;
         bool const is_chirp = plan.division.is_chirp();
-        if (!is_chirp && job.col_shift == 0 && job.has_all_inputs() && !job_type::to_real) {
-            index_t const row = job_type::in_width * job.p.b.row_stride;
-            with.load({job.input(first, q), row * n2, row, n1, count, job_type::is_real}, x);
-            if (job.conjugates_input) with.scale(x, n1, R(1), R(0), true);
-            return;
-        }
         for (index_t i = 0; i < n1; ++i)
             for (index_t l = 0; l < count; ++l) {
                 index_t const k = i * n2 + first + l;
@@ -321,10 +359,6 @@ private:
         index_t const n1 = plan.division.n1, n2 = plan.division.n2;
         bool const is_chirp = plan.division.is_chirp();
         if (!is_chirp) scale(x, n2);
-        if (!is_chirp && job.row_shift == 0 && job.p.a.rows == n && job.is_plain()) {
-            index_t const row = out_width * job.p.c.row_stride;
-            return with.store(x, {job.output(first, q), row * n1, row, n2, count, job_type::to_real});
-        }
         for (index_t i = 0; i < n2; ++i)
             for (index_t l = 0; l < count; ++l) {
                 index_t const k = i * n1 + first + l;

@@ -41,6 +41,33 @@ struct dft_pairs {
     bool conjugate;  // the spectrum of the real numbers
 };
 
+// Transforms whose elements lie side by side in memory, one transform every from_step numbers (lines.inl.hpp).
+template <class R>
+struct dft_lines {
+    dft_steps<R> const* steps;
+    R const* factors; // of passes that exchange lanes
+    int part;         // lanes of a transform: all, or half of them
+    index_t
+        together; // transforms that have rows in both blocks; an even number if `part` is half of the lanes
+    bool fetches; // operands come from memory
+    R const* from;
+    R* to;
+    index_t from_step, to_step, count;
+    R factor;
+    bool conjugates_input, conjugates_output;
+};
+
+// How a last pass writes: times factors that each lane of a row has (null: none), and a factor of all; the imaginary parts
+// negated at the end. The second vector of a row begins `apart` numbers after the first.
+template <class R>
+struct dft_last {
+    R const* factors = nullptr;
+    R factor = R(1);
+    bool conjugate = false;
+    index_t row = 0, apart = 0;
+    index_t count = 1, step = 0; // sets of rows: in memory, a set follows every `step` numbers
+};
+
 template <class R>
 struct dft_kernels {
     index_t lanes;
@@ -51,6 +78,10 @@ struct dft_kernels {
     void (*load)(dft_lanes<R const> const&, R*);
     void (*store)(R const*, dft_lanes<R> const&);
     void (*to_spectrum)(dft_pairs<R> const&), (*from_spectrum)(dft_pairs<R> const&);
+    void (*lines)(dft_lines<R> const&, R*, R*);
+    // From rows of memory, conjugated or not (null: from the first block), to rows of memory; overwrites both blocks.
+    void (*through)(dft_steps<R> const&, dft_lanes<R const> const*, bool, R*, R*, dft_lanes<R> const&,
+                    dft_last<R> const&);
 };
 
 // Roots of unity of a small odd order: exp(2 pi i k / Radix).
@@ -91,14 +122,48 @@ template <int Lanes>
 struct dft_backwards {
     static constexpr int of(int i) { return Lanes - 1 - i; }
 };
-template <int Lanes, int Group, int Upper>
+template <int Lanes, int Group, int Upper, int Part = Lanes>
 struct dft_in_turn {
     static constexpr int of(int i) {
-        return i / Group % 2 * Lanes + i / (2 * Group) * Group + i % Group + Upper * (Lanes / 2);
+        int const k = i % Part;
+        return k / Group % 2 * Lanes + k / (2 * Group) * Group + k % Group + Upper * (Part / 2) +
+               i / Part * Part;
+    }
+};
+template <int Lanes, int Group, int Odd, int Part>
+struct dft_every_second {
+    static constexpr int of(int i) {
+        int const k = i % Part, at = k % (Part / 2);
+        return k / (Part / 2) * Lanes + (at / Group * 2 + Odd) * Group + at % Group + i / Part * Part;
+    }
+};
+
+// The order of lanes in rows of lines.inl.hpp: numbers from the lower half of a row and from the upper half in turn, as many
+// as 8 bytes have. Pairs are split and joined within 16 bytes so.
+template <class R, int Lanes>
+struct dft_order {
+    static constexpr int group = 8 / static_cast<int>(sizeof(R));
+    static constexpr int lane_of(int i) {
+        int const k = i % (Lanes / 2);
+        return (k / group * 2 + i / (Lanes / 2)) * group + k % group;
+    }
+    static constexpr int number_of(int lane) {
+        return lane / group % 2 * (Lanes / 2) + lane / (2 * group) * group + lane % group;
+    }
+};
+// The choice `At` among numbers of two rows, as one among lanes.
+template <class R, int Lanes, class At>
+struct dft_ordered {
+    using order = dft_order<R, Lanes>;
+    static constexpr int of(int lane) {
+        int const from = At::of(order::number_of(lane));
+        return from / Lanes * Lanes + order::lane_of(from % Lanes);
     }
 };
 
 #define STRATAGEMM_EACH_ISA "../../structure/dft/passes.inl.hpp"
+#include "../../backend/host/each_isa.inl.hpp"
+#define STRATAGEMM_EACH_ISA "../../structure/dft/lines.inl.hpp"
 #include "../../backend/host/each_isa.inl.hpp"
 
 // The kernels of the instruction set in force.

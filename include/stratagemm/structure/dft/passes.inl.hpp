@@ -151,14 +151,18 @@ STRATAGEMM_TARGET void dft_pass_of_prime(R const* x, R* y, R const* roots, int r
         }
 }
 
-// The transforms of a block; returns which of the two buffers has them.
+// Passes [first, end) of a block; returns which of the two buffers has the results. A pass before `first` has a short radix.
 template <class R>
-STRATAGEMM_TARGET R* dft_passes(dft_steps<R> const& steps, R* x, R* y) {
+STRATAGEMM_TARGET R* dft_passes(dft_steps<R> const& steps, R* x, R* y, int first, int end) {
     index_t m = steps.points, s = 1;
     R const* factors = steps.factors;
-    for (int i = 0; i < steps.count; ++i) {
+    for (int i = 0; i < end; ++i) {
         int const radix = steps.radix[i];
         m /= radix;
+        if (i < first) {
+            factors += 2 * m * (radix - 1), s *= radix;
+            continue;
+        }
         switch (radix) {
         case 2: dft_pass_of<R, 2>(x, y, factors, m, s); break;
         case 3: dft_pass_of<R, 3>(x, y, factors, m, s); break;
@@ -173,6 +177,11 @@ STRATAGEMM_TARGET R* dft_passes(dft_steps<R> const& steps, R* x, R* y) {
         x = y, y = other;
     }
     return x;
+}
+
+template <class R>
+STRATAGEMM_TARGET R* dft_all_passes(dft_steps<R> const& steps, R* x, R* y) {
+    return dft_passes<R>(steps, x, y, 0, steps.count);
 }
 
 // Row i of a block times factor i; conjugated afterwards if `conjugate` says so. If the factors are `apart`, each lane
@@ -382,8 +391,3 @@ STRATAGEMM_TARGET void dft_mirror(dft_pairs<R> const& g) {
         store<R>(to_y, yr), store<R>(to_y + W, yi);
     }
 }
-
-template <class R>
-inline constexpr dft_kernels<R> dft_table{lanes<R>,     dft_largest_radix,    dft_passes<R>,
-                                          dft_times<R>, dft_scale<R>,         dft_load<R>,
-                                          dft_store<R>, dft_mirror<R, false>, dft_mirror<R, true>};

@@ -59,6 +59,15 @@ inline bool has_passes(index_t n) {
     return n == 1;
 }
 
+// Bytes of a core's first-level cache, or a cautious guess.
+[[gnu::noinline]] inline index_t first_level_cache() {
+#if defined(__linux__) && defined(_SC_LEVEL1_DCACHE_SIZE)
+    static long const bytes = sysconf(_SC_LEVEL1_DCACHE_SIZE);
+    if (bytes > 0) return bytes;
+#endif
+    return 32 << 10;
+}
+
 // How transforms of n points are divided, without tables. Those of real numbers are `halved` where they can be: two
 // numbers are one complex one, and n is half their count.
 template <class R>
@@ -124,10 +133,33 @@ dft_steps<R> steps_of(index_t points) {
         for (; rest % p == 0; rest /= p) s.radix[s.count++] = p;
     for (int i = 0; i < s.count / 2; ++i)
         std::swap(s.radix[i], s.radix[s.count - 1 - i]);                 // the largest first
-    int const widest = dft_kernels_here<R>().largest_radix == 8 ? 3 : 2, // twos of a pass
-        passes = (twos + widest - 1) / widest;
-    for (int i = 0; i < passes; ++i) s.radix[s.count++] = 1 << (twos * (i + 1) / passes - twos * i / passes);
+    int const widest = dft_kernels_here<R>().largest_radix == 8 ? 3 : 2; // twos of a pass
+    int passes = (twos + widest - 1) / widest;
+    // The last pass writes to as many places as its radix is. If these share a set of the first-level cache, the set has
+    // no room for eight of them, each of which may begin in the middle of a line.
+    if (passes > 0 && twos == 3 * passes && are_pages_apart(points / 8 * 2 * index_t{sizeof(R)})) ++passes;
+    for (int i = 0; i < passes; ++i) s.radix[s.count++] = 1 << ((twos + passes - 1 - i) / passes);
     return s;
+}
+// How many lanes of a vector a transform has whose elements lie side by side (lines.inl.hpp): all of them, or half where
+// some pass has no more. 0: the transforms of this length run side by side in lanes alone.
+template <class R>
+int part_of(dft_steps<R> const& s) {
+    auto const W = static_cast<int>(dft_kernels_here<R>().lanes);
+    for (int part = W; part > 1 && 2 * part >= W; part /= 2) {
+        bool fits = s.count > 1;
+        for (int i = 0; i < s.count; ++i) {
+            int const r = s.radix[i];
+            bool const is_last = i + 1 == s.count;
+            fits = fits && s.points / r % part == 0 && (r == 4 || r == 8 || (r == 2 && is_last));
+        }
+        if (fits) return part;
+    }
+    return 0;
+}
+template <class R>
+int part_of(dft_division<R> const& d) {
+    return d.is_long() || d.is_chirp() ? 0 : part_of(steps_of<R>(d.n));
 }
 
 // Tables of a length. Those that use it count themselves.
@@ -138,6 +170,8 @@ struct dft_plan {
     list<R> first_factors, second_factors;
     list<R>
         between; // of n1 n2: row k1 of as many blocks of lanes as n2 takes, for each block; or for each strip
+    int part = 0;
+    list<R> line_factors; // of transforms whose elements lie side by side: see set_line_factors()
     list<R> chirp, spectrum;
     list<R> turns, turns_of_rows, turns_across; // of a halved one: see set_turns()
     dft_plan* next = nullptr;
@@ -145,8 +179,8 @@ struct dft_plan {
 
     explicit dft_plan(dft_division<R> const& d) : division(d) {}
     std::size_t bytes() const {
-        return (first_factors.size() + second_factors.size() + between.size() + chirp.size() +
-                spectrum.size() + turns.size() + turns_of_rows.size() + turns_across.size()) *
+        return (first_factors.size() + second_factors.size() + line_factors.size() + between.size() +
+                chirp.size() + spectrum.size() + turns.size() + turns_of_rows.size() + turns_across.size()) *
                sizeof(R);
     }
 
@@ -155,6 +189,8 @@ struct dft_plan {
         first = steps_of<R>(division.n1), second = steps_of<R>(division.n2);
         if (!set_factors(first, first_factors) || !set_factors(second, second_factors)) return false;
         if (division.is_long() && !set_between()) return false;
+        part = part_of(division);
+        if (part > 0 && !set_line_factors()) return false;
         if (division.is_halved && !set_turns()) return false;
         return !division.is_chirp() || (set_chirp() && set_spectrum());
     }
@@ -184,6 +220,28 @@ private:
                 }
         }
         s.factors = factors.data();
+        return true;
+    }
+    // Of the passes whose s is less than `part`: rows whose lanes have a factor each.
+    bool set_line_factors() {
+        index_t const W = dft_kernels_here<R>().lanes;
+        index_t rows = 0, s = 1;
+        for (int i = 0; s < part; s *= first.radix[i++])
+            rows += first.points / first.radix[i] / part * (first.radix[i] - 1);
+        index_t const group = dft_order<R, 2>::group;
+        auto const number_of = [&](index_t lane) { // as dft_order has it
+            return lane / group % 2 * (W / 2) + lane / (2 * group) * group + lane % group;
+        };
+        if (!line_factors.resize(pairs(rows * W))) return false;
+        R* to = line_factors.data();
+        s = 1;
+        for (int i = 0; s < part; s *= first.radix[i++])
+            for (index_t j = 0; j < first.points / first.radix[i]; j += part)
+                for (index_t t = 1; t < first.radix[i]; ++t, to += 2 * W)
+                    for (index_t l = 0; l < W; ++l) {
+                        auto const w = root_of_unity((j + number_of(l) % part) / s * t, first.points / s);
+                        to[l] = static_cast<R>(w.re), to[l + W] = static_cast<R>(w.im);
+                    }
         return true;
     }
     bool set_between() {

@@ -82,12 +82,12 @@ inline constexpr index_t dft_real = 1024;          // elements of X have no imag
 inline constexpr index_t dft_ends = 2048;          // E is added, or there is an epilogue
 inline constexpr index_t dft_columns_first =
     4096; // of a long transform: neighbours are the same elements of different transforms
-inline constexpr index_t dft_in_chirp = 8192;      // what is read is multiplied by a chirp; zeros follow
-inline constexpr index_t dft_out_chirp = 16384;    // the conjugate of a result is multiplied by a chirp
-inline constexpr index_t dft_out_spectrum = 32768; // a result is multiplied by a spectrum, and conjugated
-inline constexpr index_t dft_from_chirp = 65536;   // a chirp is transformed, and nothing is read
-inline constexpr index_t dft_lines = 1 << 24;      // a cosine transform of the real parts of complex numbers
-inline constexpr index_t dft_second_lines = 1 << 25; // with dft_lines: of the imaginary parts
+inline constexpr index_t dft_in_chirp = 8192;       // what is read is multiplied by a chirp; zeros follow
+inline constexpr index_t dft_out_chirp = 16384;     // the conjugate of a result is multiplied by a chirp
+inline constexpr index_t dft_out_spectrum = 32768;  // a result is multiplied by a spectrum, and conjugated
+inline constexpr index_t dft_from_chirp = 65536;    // a chirp is transformed, and nothing is read
+inline constexpr index_t dft_parts = 1 << 24;       // a cosine transform of the real parts of complex numbers
+inline constexpr index_t dft_second_part = 1 << 25; // with dft_parts: of the imaginary parts
 // Bits 20 to 23: the kind, of elements that are read from X, and of results that are written to C.
 constexpr index_t flags_of(dft_kind kind) { return static_cast<index_t>(kind) << 20; }
 constexpr dft_kind kind_of(index_t flags) { return static_cast<dft_kind>(flags >> 20 & 15); }

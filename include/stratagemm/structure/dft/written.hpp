@@ -162,7 +162,7 @@ protected:
         if (kind_written(flags_) != dft_kind::whole) turns("TURN_BEHIND", "turns_behind", by.behind);
         turns("TURN_BETWEEN", "turns_between", by.between);
         text_ += "#define REAL_POINTS ((index)" + of(real_points(kind_of(flags_), length())) + ")\n";
-        define("PARTS", has(dft_lines) ? 2 : 1), define("PART", has(dft_second_lines) ? 1 : 0);
+        define("PARTS", has(dft_parts) ? 2 : 1), define("PART", has(dft_second_part) ? 1 : 0);
     }
     // NAME(k), a factor: from a table, or a product if that is long, since OpenCL has 64 KiB for all tables of a kernel.
     void turns(std::string const& name, std::string const& to, dft_turns const& by) {
