@@ -1,13 +1,13 @@
-// bench_approximate: error against time, on the host, for five kinds of data: exact products in every precision, products
-// of structured operands and of factors, and products that are allowed an error.
+// bench_approximate: error against time, on the host, for five kinds of data: exact products in every precision,
+// products of structured operands and of factors, and products that are allowed an error.
 //
 //   bench_approximate [SIZE...]          512 and 2048 unless told otherwise; powers of two
 //   bench_approximate coverage [TRIALS]  1000 unless told otherwise
 //
-// The error is |C - A B| / |A| |B| in Frobenius norms, against a product of doubles; that of a result in double is taken
-// over 16 rows, against sums in long double. Each time is a median over rounds in which all ways run in turn, and its
-// ratio the median of those within a round. Operands of half and bfloat16 are rounded beforehand, so that the rounding
-// is in their error and not in their time. bench/approximate.sh draws what this prints.
+// The error is |C - A B| / |A| |B| in Frobenius norms, against a product of doubles; that of a result in double is
+// taken over 16 rows, against sums in long double. Each time is a median over rounds in which all ways run in turn, and
+// its ratio the median of those within a round. Operands of half and bfloat16 are rounded beforehand, so that the
+// rounding is in their error and not in their time. bench/approximate.sh draws what this prints.
 #include "approximate.hpp"
 #include "median.hpp"
 

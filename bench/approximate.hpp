@@ -1,5 +1,5 @@
-// What bench_approximate multiplies, and the ways in which it does: of exact products every precision, of structured and
-// approximate ones every method, on the host. Nothing here takes time or chooses.
+// What bench_approximate multiplies, and the ways in which it does: of exact products every precision, of structured
+// and approximate ones every method, on the host. Nothing here takes time or chooses.
 #pragma once
 
 #include <stratagemm/stratagemm.hpp>
@@ -15,8 +15,8 @@ namespace bench {
 namespace sg = stratagemm;
 using sg::index_t;
 
-// The operands of a product of n x n, n a power of two. Their elements are floats, so that a product of doubles multiplies
-// the same numbers; those of half and bfloat16 are rounded.
+// The operands of a product of n x n, n a power of two. Their elements are floats, so that a product of doubles
+// multiplies the same numbers; those of half and bfloat16 are rounded.
 struct approximate_data {
     std::string name;
     sg::matrix<float> a, b;

@@ -167,8 +167,8 @@ void add_factors(std::vector<method>& all, double confidence) {
                        }});
 }
 
-// The host, but a multiply-add of a product into C is said to take a microsecond, and one of another product less: small
-// products are approximated then, too.
+// The host, but a multiply-add of a product into C is said to take a microsecond, and one of another product less:
+// small products are approximated then, too.
 class slow_host : public sg::layer_over<sg::host> {
 public:
     static constexpr bool is_backend = true;

@@ -40,8 +40,8 @@ approximate_data uneven(index_t n) {
     return {"uneven norms", std::move(a), std::move(b)};
 }
 
-// Rows of A are rows of a half of an orthogonal matrix H, and columns of B are rows of the other half; but each 16th also has
-// one of the first. Both are dense, and A B has two elements in each 16th column.
+// Rows of A are rows of a half of an orthogonal matrix H, and columns of B are rows of the other half; but each 16th
+// also has one of the first. Both are dense, and A B has two elements in each 16th column.
 approximate_data planted(index_t n) {
     sg::matrix<float> of_a(n, n), of_b(n, n), a(n, n), b(n, n);
     auto const factor = draw<float>(n, 0, 1);

@@ -1,7 +1,8 @@
 // Cases of transforms, numbers to transform, and a transform in long double to measure errors by.
 //
 // A case is points:N/batch:COUNT/TYPE[/real|/dct][/threads:T]: COUNT transforms of N points, one after the other
-// without gaps, not in place. A real case has real numbers to transform; dct is the cosine transform II of real numbers.
+// without gaps, not in place. A real case has real numbers to transform; dct is the cosine transform II of real
+// numbers.
 #pragma once
 
 #include <algorithm>

@@ -379,8 +379,8 @@ void add_sketch(std::vector<kernel>& to) {
     for (char const* const which : {"count_signs", "list_signs"})
         to.push_back({name + '-' + which, sg::cuda_source_of(sg::sign_kernel<T>(which)), true});
 }
-// Transforms of one launch: rows that lie one after another, by 16 bytes where that is possible, columns that lie side by
-// side, and from columns to rows; chirps; and the second launch of a long transform.
+// Transforms of one launch: rows that lie one after another, by 16 bytes where that is possible, columns that lie side
+// by side, and from columns to rows; chirps; and the second launch of a long transform.
 template <class C>
 void add_dft(std::vector<kernel>& to, int capability) {
     using R = sg::real_t<C>;
@@ -668,7 +668,8 @@ std::vector<kernel> checked_for(std::string const& architecture) {
 struct made_of {
     int registers = -1, spills = -1, stack = -1, serial = 0;
 };
-// NVRTC gives a kernel a few registers more or fewer from one run to the next. Multiprocessors allocate eight at a time.
+// NVRTC gives a kernel a few registers more or fewer from one run to the next. Multiprocessors allocate eight at a
+// time.
 bool alike(made_of const& x, made_of const& y) {
     return std::abs(x.registers - y.registers) < 8 && x.spills == y.spills && x.stack == y.stack &&
            x.serial == y.serial;

@@ -11,11 +11,11 @@
 //   certify       whether the error of each result is measured by random vectors that it was not made from
 //   report        written by each call, if not null
 //
-// First, the error is predicted from norms, in one pass over A and B: how much work the tolerance takes, at that confidence.
-// If the base's exact product is estimated to take less, the call is refused with errc::argument, before C is touched, or
-// the product is exact. Inf and NaN in A or B, and norms whose squares leave the range of double, are treated likewise. If
-// A B is zero, it is exact. A certificate beyond the tolerance has the product done again, exactly; if `otherwise` is
-// refuse, the call fails with errc::verification, and C is not to be used.
+// First, the error is predicted from norms, in one pass over A and B: how much work the tolerance takes, at that
+// confidence. If the base's exact product is estimated to take less, the call is refused with errc::argument, before C
+// is touched, or the product is exact. Inf and NaN in A or B, and norms whose squares leave the range of double, are
+// treated likewise. If A B is zero, it is exact. A certificate beyond the tolerance has the product done again,
+// exactly; if `otherwise` is refuse, the call fails with errc::verification, and C is not to be used.
 //
 // alpha, beta, E and the epilogue are as everywhere: what is approximated is A B.
 #pragma once

@@ -1,14 +1,14 @@
 // A product from columns of A and rows of B that are drawn at random: C = alpha X + beta E, where X is the mean of
-// A_l B_l / p_l over c draws of l, each with the probability p_l. X is A B on average (Drineas, Kannan, Mahoney: Fast Monte
-// Carlo algorithms for matrices I, 2006).
+// A_l B_l / p_l over c draws of l, each with the probability p_l. X is A B on average (Drineas, Kannan, Mahoney: Fast
+// Monte Carlo algorithms for matrices I, 2006).
 //
 //   sg::gemm(sg::monte_carlo{cpu, {.tolerance = 0.1}}, a, b, c);
 //
-// approximate.hpp has the contract. The number of draws follows from the norms of all columns and rows, the tolerance and
-// the confidence; docs/accuracy.md derives it. For columns and rows of like norms it is about 16 / tolerance^2 at 99%, so
-// that k has to be some times longer; where few columns and rows have most of |A||B|, few are drawn, again and again, and
-// a line that was drawn again is multiplied once. The lines that were drawn are gathered, each with a norm of one, and the
-// base multiplies them. `count` of the report is the number of draws.
+// approximate.hpp has the contract. The number of draws follows from the norms of all columns and rows, the tolerance
+// and the confidence; docs/accuracy.md derives it. For columns and rows of like norms it is about 16 / tolerance^2 at
+// 99%, so that k has to be some times longer; where few columns and rows have most of |A||B|, few are drawn, again and
+// again, and a line that was drawn again is multiplied once. The lines that were drawn are gathered, each with a norm
+// of one, and the base multiplies them. `count` of the report is the number of draws.
 #pragma once
 
 #include "approximate.hpp"
@@ -143,8 +143,8 @@ private:
     }
 
     // The base's bound, relative to |A||B|: `sum` is that of the norms of all terms, and `largest` is that of one. The
-    // elements of operands are rounded once more, and so is alpha. Of a normwise bound the estimate counts: it is of the
-    // largest elements, and many times the error as it is.
+    // elements of operands are rounded once more, and so is alpha. Of a normwise bound the estimate counts: it is of
+    // the largest elements, and many times the error as it is.
     template <class S>
     double rounding_of(S s, index_t lines, double sum, double largest) const {
         s.k = lines, s.count = 1;

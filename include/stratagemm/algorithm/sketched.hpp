@@ -1,14 +1,14 @@
-// A product by way of a random matrix S with few rows: C = alpha (A S^H) (S B) + beta E. The expected value of S^H S is the
-// identity, so that what multiplies alpha is A B on average (Sarlos: Improved approximation algorithms for large matrices via
-// random projections, 2006).
+// A product by way of a random matrix S with few rows: C = alpha (A S^H) (S B) + beta E. The expected value of S^H S is
+// the identity, so that what multiplies alpha is A B on average (Sarlos: Improved approximation algorithms for large
+// matrices via random projections, 2006).
 //
 //   sg::gemm(sg::sketched{cpu, {.tolerance = 0.2}}, a, b, c);                                     normal numbers
 //   sg::gemm(sg::sketched{cpu, sg::sketches::sparse_sign{8}, {.tolerance = 0.3}}, a, b, c);       eight signs a column
 //
-// approximate.hpp has the contract. How many rows S has follows from the tolerance and the confidence alone, whatever A and
-// B are; docs/accuracy.md derives it. At 99% it is about 17 / tolerance^2 for normal numbers, and 200 / tolerance^2 where
-// only the mean square of the error is known, as of signs. Rounding errors of the three products count by the estimates
-// of the base. `count` of the report is the number of rows.
+// approximate.hpp has the contract. How many rows S has follows from the tolerance and the confidence alone, whatever A
+// and B are; docs/accuracy.md derives it. At 99% it is about 17 / tolerance^2 for normal numbers, and 200 / tolerance^2
+// where only the mean square of the error is known, as of signs. Rounding errors of the three products count by the
+// estimates of the base. `count` of the report is the number of rows.
 //
 // The base multiplies by S, and so it is a backend (structure/sketch.hpp). A kind of sketch of your own has
 //   make<T>(rows, cols, seed)      an operand of elements T, whose S^H S is the identity on average
@@ -24,8 +24,8 @@ STRATAGEMM_BEGIN
 
 namespace sketches {
 
-// A kind whose error has a mean square of at most `moment` / rows; Chebyshev's inequality says what follows. Unless more
-// is known: 2, as of all independent columns of which no two meet in more than one row in `rows`, on average.
+// A kind whose error has a mean square of at most `moment` / rows; Chebyshev's inequality says what follows. Unless
+// more is known: 2, as of all independent columns of which no two meet in more than one row in `rows`, on average.
 struct by_mean_square {
     double moment = 2;
 
@@ -41,8 +41,8 @@ struct gaussian {
     auto make(index_t rows, index_t cols, std::uint64_t seed) const {
         return stratagemm::gaussian<T>(rows, cols, seed);
     }
-    // By moments: |S x|^2 / |x|^2 is a chi-squared number over its degrees of freedom, whose central moments follow from
-    // one another.
+    // By moments: |S x|^2 / |x|^2 is a chi-squared number over its degrees of freedom, whose central moments follow
+    // from one another.
     template <class T>
     double deviation(double rows, double confidence) const {
         constexpr double parts = complex_like<T> ? 2 : 1;

@@ -1,6 +1,6 @@
-// A matrix as a sum of Kronecker products of small matrices, A = sum_r M1r x M2r x ...: a canonical polyadic (CP, CANDECOMP,
-// PARAFAC) decomposition of the tensor that has a mode for each pair of a part of the index of a row and a part of that of a
-// column. It is never written out.
+// A matrix as a sum of Kronecker products of small matrices, A = sum_r M1r x M2r x ...: a canonical polyadic (CP,
+// CANDECOMP, PARAFAC) decomposition of the tensor that has a mode for each pair of a part of the index of a row and a
+// part of that of a column. It is never written out.
 //
 //   auto const a = sg::cp(matrix, {16, 16, 16}, {16, 16, 16}, {.rank = 4, .tolerance = 1e-3});   of 4096 x 4096
 //   a.report().bound.worst             |A - sum| / |A|, as it is
@@ -14,8 +14,8 @@
 //
 // Terms are found by alternating least squares, on the host, in double. The search may miss the nearest sum. With a
 // `tolerance` it begins anew until a sum is within it, and the call is refused if none is after so many `iterations`.
-// Without one, the call is refused if the error still falls then. Once the factors are rounded, the matrix that they make
-// is compared with A. The same seed gives the same bits, for any number of threads.
+// Without one, the call is refused if the error still falls then. Once the factors are rounded, the matrix that they
+// make is compared with A. The same seed gives the same bits, for any number of threads.
 //
 // The other operand of a product has the element type of the factors; it may be a batch; alpha, beta, E and an epilogue
 // serve as in other products. Bounds of products are relative to what the absolute values of all factors multiply to.

@@ -10,17 +10,18 @@
 //   II    cos(pi (2j + 1) k / 2n)
 //   III   cos(pi (2k + 1) j / 2n), the transpose of II
 //   IV    cos(pi (2j + 1) (2k + 1) / 4n), symmetric
-// without the factors 2 that SciPy has. orthogonal() multiplies by sqrt(2 / n), and by sqrt(1 / 2) where k of II, or j of
-// III, is 0. The right operand is a matrix, too: rows are transformed by the transpose, as the second line says.
+// without the factors 2 that SciPy has. orthogonal() multiplies by sqrt(2 / n), and by sqrt(1 / 2) where k of II, or j
+// of III, is 0. The right operand is a matrix, too: rows are transformed by the transpose, as the second line says.
 //
-// x and y are both real, or both complex, of the precision T. Both may have any strides, and x may be a batch of matrices,
-// with y; y may be x. alpha, beta, E and an epilogue serve as in other products. Any length from 1 to 2^30 - 1 is accepted;
-// even lengths are faster than odd ones, and those with prime factors 2, 3, 5 and 7 alone are the fastest. The result
-// depends on x, the length and the instruction set or the device alone: not on threads, and not on what is transformed
-// beside x.
+// x and y are both real, or both complex, of the precision T. Both may have any strides, and x may be a batch of
+// matrices, with y; y may be x. alpha, beta, E and an epilogue serve as in other products. Any length from 1 to 2^30 -
+// 1 is accepted; even lengths are faster than odd ones, and those with prime factors 2, 3, 5 and 7 alone are the
+// fastest. The result depends on x, the length and the instruction set or the device alone: not on threads, and not on
+// what is transformed beside x.
 //
 // The error is bounded by the norm of x (dct/product.hpp): an element of y that is small beside the largest has fewer
-// digits. Transforms run on the host and on devices (OpenCL, CUDA). A device compiles a kernel for each length and layout.
+// digits. Transforms run on the host and on devices (OpenCL, CUDA). A device compiles a kernel for each length and
+// layout.
 #pragma once
 
 #include "dct/device_product.hpp"

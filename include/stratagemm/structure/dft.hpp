@@ -15,7 +15,8 @@
 // beside x.
 //
 // The error is bounded by the norm of x (product.hpp): an element of y that is small beside the largest has fewer
-// digits. Transforms run on the host and on devices (OpenCL, CUDA). A device compiles a kernel for each length and layout.
+// digits. Transforms run on the host and on devices (OpenCL, CUDA). A device compiles a kernel for each length and
+// layout.
 #pragma once
 
 #include "../gemm.hpp"
@@ -40,8 +41,8 @@ STRATAGEMM_BEGIN
     return failure(errc::argument, "dft", text);
 }
 // Whether a real and a complex matrix may be in the same memory, where one is transformed to the other: each
-// transform reads its line, a column or a row, before it writes any of it. They have lines at the same addresses; a line of
-// either is apart from other lines of both.
+// transform reads its line, a column or a row, before it writes any of it. They have lines at the same addresses; a
+// line of either is apart from other lines of both.
 [[gnu::cold, gnu::noinline]] inline status shares_lines(placed_view const& v, placed_view const& c,
                                                         index_t count, bool left) {
     struct lines {

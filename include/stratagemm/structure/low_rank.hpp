@@ -8,8 +8,8 @@
 //
 // The factors belong to `a`, in the memory of the policy, and copies of `a` share them. A tolerance that no factors of
 // fewer elements than the matrix keep, or none of the given rank, is refused: errc::argument. What is certified is the
-// distance in the Frobenius norm, from products with random vectors that the factors were not made from, summed in double.
-// The same seed gives the same bits, for any number of threads.
+// distance in the Frobenius norm, from products with random vectors that the factors were not made from, summed in
+// double. The same seed gives the same bits, for any number of threads.
 #pragma once
 
 #include "low_rank/range.hpp"

@@ -10,13 +10,13 @@
 // any dft does, beside a complex x, too. A product of a real x and no more than these rows takes half the time of a
 // complex one, if n is even.
 //
-// irdft<T>(n) is n x (n / 2 + 1). Its product has real elements: the inverse transform, divided by n, of the spectrum whose
-// other half is the conjugate of y. The imaginary parts of frequency 0 and, if n is even, n / 2 are not read, as NumPy's
-// irfft has it. y is complex and x is real; alpha, beta, E and what an epilogue gets are real.
+// irdft<T>(n) is n x (n / 2 + 1). Its product has real elements: the inverse transform, divided by n, of the spectrum
+// whose other half is the conjugate of y. The imaginary parts of frequency 0 and, if n is even, n / 2 are not read, as
+// NumPy's irfft has it. y is complex and x is real; alpha, beta, E and what an epilogue gets are real.
 //
 // In place, x and y begin at the same address and lie in the same lines: a line of x, 2 (n / 2 + 1) real numbers of
-// room, becomes a line of y, n / 2 + 1 complex ones (dft::shares). Otherwise neither way writes what it reads. Both run on
-// the host and on devices.
+// room, becomes a line of y, n / 2 + 1 complex ones (dft::shares). Otherwise neither way writes what it reads. Both run
+// on the host and on devices.
 #pragma once
 
 #include "dft.hpp"
@@ -78,8 +78,8 @@ struct irdft {
         index_t const results = is_turned ? cols : rows, frequencies = is_turned ? rows : cols;
         return usable_transform(points, results, frequencies, points, points / 2 + 1);
     }
-    // For a check of its products, as that of a dft. Result i is the real part of a sum of y_k times 2 exp(2 pi i k / n) / n,
-    // or half of that where frequencies have no conjugate ones.
+    // For a check of its products, as that of a dft. Result i is the real part of a sum of y_k times 2 exp(2 pi i k /
+    // n) / n, or half of that where frequencies have no conjugate ones.
     auto probe() const {
         dft<double> one = leading(dft<double>(points), cols, rows);
         one.scale = 2 * static_cast<double>(scale), one.conjugate = !conjugate;

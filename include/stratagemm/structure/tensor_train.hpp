@@ -1,15 +1,15 @@
-// A matrix as a tensor train: with the index of a row in parts i1, i2, ... and that of a column in parts j1, j2, ..., an
-// element is a product of small matrices, G1(i1, j1) G2(i2, j2) ... (Oseledets: Tensor-train decomposition, 2011). It is
-// never written out.
+// A matrix as a tensor train: with the index of a row in parts i1, i2, ... and that of a column in parts j1, j2, ...,
+// an element is a product of small matrices, G1(i1, j1) G2(i2, j2) ... (Oseledets: Tensor-train decomposition, 2011).
+// It is never written out.
 //
 //   auto const a = sg::tensor_train(matrix, {16, 16, 16}, {16, 16, 16}, {.tolerance = 1e-3});   of 4096 x 4096
 //   a.view().sides.rank, a.report().bound.worst            the ranks, and |A - train| / |A|
 //   sg::gemm(cpu, a, b, c);                                a dense product for each core
 //   auto const b = sg::rounded(sg::added(a, a), {.tolerance = 1e-3});   a sum, and a train of smaller ranks near it
 //
-// A train is made, added and rounded on the host, in double; to_device(policy, a) copies one. The product is any policy's.
-// The other operand has the element type of the train; it may be a batch; alpha, beta, E and an epilogue serve as in other
-// products. Bounds of products are relative to what the absolute values of all cores multiply to.
+// A train is made, added and rounded on the host, in double; to_device(policy, a) copies one. The product is any
+// policy's. The other operand has the element type of the train; it may be a batch; alpha, beta, E and an epilogue
+// serve as in other products. Bounds of products are relative to what the absolute values of all cores multiply to.
 #pragma once
 
 #include "../core/keep.hpp"

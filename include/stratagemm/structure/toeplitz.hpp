@@ -11,9 +11,9 @@
 //   sg::gemm(cpu, sg::block_toeplitz(column, row), x, y);         the same from its first column and row of blocks
 //
 // A vector is a matrix with one row or one column, such as one on a device, or a range such as std::vector. The first
-// element of `row` is not read: that of `column` is on the diagonal, as in SciPy. For hankel() too the corner belongs to
-// `column`. x and y may have any strides; x may be a batch, with y; alpha, beta, E and an epilogue serve as in
-// other products. An operand may be transposed, scaled and conjugated.
+// element of `row` is not read: that of `column` is on the diagonal, as in SciPy. For hankel() too the corner belongs
+// to `column`. x and y may have any strides; x may be a batch, with y; alpha, beta, E and an epilogue serve as in other
+// products. An operand may be transposed, scaled and conjugated.
 //
 // Products are direct: dense products of the policy, with its kernels and its bound, whose operand is a view of the
 // diagonals; few vectors on a device take a kernel of their own. by_transforms() asks for Fourier transforms instead.

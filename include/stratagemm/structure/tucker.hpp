@@ -1,6 +1,6 @@
-// A matrix as a Tucker decomposition: with the index of a row in parts i1, i2, ... and that of a column in parts j1, j2,
-// ..., it is a tensor with a mode (ik, jk) for each pair, and the tensor is a small core, multiplied along each mode by a
-// factor of orthonormal columns. It is never written out.
+// A matrix as a Tucker decomposition: with the index of a row in parts i1, i2, ... and that of a column in parts j1,
+// j2, ..., it is a tensor with a mode (ik, jk) for each pair, and the tensor is a small core, multiplied along each
+// mode by a factor of orthonormal columns. It is never written out.
 //
 //   auto const a = sg::tucker(matrix, {16, 16, 16}, {16, 16, 16}, {.tolerance = 1e-3});    of 4096 x 4096
 //   auto const a = sg::tucker(matrix, {16, 16, 16}, {16, 16, 16}, {.ranks = {4, 4, 4}});
@@ -12,12 +12,13 @@
 // A tensor whose modes are not pairs has parts of 1: one of 20 x 30 x 40 elements is a matrix of 20 x 1200, of the rows
 // {20, 1, 1} and the columns {1, 30, 40}.
 //
-// Factors are found by a sequentially truncated singular value decomposition, on the host, in double; the same matrix has
-// the same factors, for any number of threads. Once they are rounded, the tensor that they make is compared with the
-// matrix. If it is not as near as `tolerance` says, because of the ranks or of the element type, the call is refused.
+// Factors are found by a sequentially truncated singular value decomposition, on the host, in double; the same matrix
+// has the same factors, for any number of threads. Once they are rounded, the tensor that they make is compared with
+// the matrix. If it is not as near as `tolerance` says, because of the ranks or of the element type, the call is
+// refused.
 //
-// Products are those of a tensor train of the same digits (tensor_train.hpp), by any policy; what takes a train takes this,
-// too: added(), rounded(). to_device(policy, a) copies one.
+// Products are those of a tensor train of the same digits (tensor_train.hpp), by any policy; what takes a train takes
+// this, too: added(), rounded(). to_device(policy, a) copies one.
 #pragma once
 
 #include "tensor_train.hpp"

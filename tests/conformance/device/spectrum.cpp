@@ -25,8 +25,8 @@ sg::bound bound_there(sg::matrix<T> const& dense, index_t n, index_t points_of_m
     return sg::plan(under_test(), s).error_bound();
 }
 
-// C = alpha A B + beta E with an epilogue from the left, and with the matrix on the right, transposed and conjugated, in a
-// batch: the largest error over the bound. Guards around C stay.
+// C = alpha A B + beta E with an epilogue from the left, and with the matrix on the right, transposed and conjugated,
+// in a batch: the largest error over the bound. Guards around C stay.
 template <class T, class A, class Policy = under_test>
 double error_there(A const& a, sg::matrix<T> const& dense, index_t n, unsigned seed) {
     Policy const device;

@@ -1,5 +1,5 @@
-// Decompositions of tensors on a device: products of trains, Tucker decompositions and sums of Kronecker products against
-// the oracle.
+// Decompositions of tensors on a device: products of trains, Tucker decompositions and sums of Kronecker products
+// against the oracle.
 #include "catch.hpp"
 #include "policies.hpp"
 

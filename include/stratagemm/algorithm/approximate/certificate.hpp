@@ -1,8 +1,8 @@
-// How far a computed C is from alpha A B + beta E, from products with random vectors (core/certificate.hpp) that whatever
-// made C did not draw.
+// How far a computed C is from alpha A B + beta E, from products with random vectors (core/certificate.hpp) that
+// whatever made C did not draw.
 //
-// begin() multiplies the vectors by the operands before C is written, since C may replace E; finish() compares C with that.
-// All products are in double, by the base, which reads lines of the operands widened, a panel at a time.
+// begin() multiplies the vectors by the operands before C is written, since C may replace E; finish() compares C with
+// that. All products are in double, by the base, which reads lines of the operands widened, a panel at a time.
 #pragma once
 
 #include "../../core/certificate.hpp"

@@ -1,5 +1,5 @@
-// Norms of the rows of a matrix, for predictions of errors: sums of squares in double, on the host or on a device. They are
-// the same for any number of threads.
+// Norms of the rows of a matrix, for predictions of errors: sums of squares in double, on the host or on a device. They
+// are the same for any number of threads.
 #pragma once
 
 #include "../../backend/host/isa.hpp"

@@ -2,8 +2,8 @@
 // draws. docs/accuracy.md derives the bounds.
 //
 // All norms are relative here: of a column to |A|, of a row to |B|. With w_l = |A_l||B_l| and probabilities p_l, the
-// mean of c terms A_l B_l / p_l has the expected squared error (V - |A B|^2) / c at most, V = sum w_l^2 / p_l. No term is
-// longer than M = max w_l / p_l.
+// mean of c terms A_l B_l / p_l has the expected squared error (V - |A B|^2) / c at most, V = sum w_l^2 / p_l. No term
+// is longer than M = max w_l / p_l.
 #pragma once
 
 #include "../../structure/sketch/host.hpp"

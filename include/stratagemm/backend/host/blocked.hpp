@@ -480,8 +480,8 @@ template <class TA, class Packing>
     g.narrow = 0;
 }
 
-// The products of a region, summed into C, or into `partial` (rows of partial_row) with alpha one. Its functions are cold:
-// kernels take the time, and code for size takes less memory to compile.
+// The products of a region, summed into C, or into `partial` (rows of partial_row) with alpha one. Its functions are
+// cold: kernels take the time, and code for size takes less memory to compile.
 template <class TA, class Packing>
 class region_product {
     using packet = typename Packing::packet;

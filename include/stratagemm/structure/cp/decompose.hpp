@@ -1,10 +1,11 @@
 // How a sum of Kronecker products is found that is near a matrix: on the host, in double, by alternating least squares
 // (Kolda, Bader: Tensor decompositions and applications, 2009).
 //
-// With all factors but one held, the best one solves normal equations. Their matrix is the elementwise product of the Gram
-// matrices of the other factors, and their right-hand side is a dense product of the tensor and the Khatri-Rao product of
-// these. If that matrix is singular to working precision, the factor is held near its last value. The first start is near
-// the leading singular vectors of each mode: sketches of the tensor, made orthonormal. Other starts are random.
+// With all factors but one held, the best one solves normal equations. Their matrix is the elementwise product of the
+// Gram matrices of the other factors, and their right-hand side is a dense product of the tensor and the Khatri-Rao
+// product of these. If that matrix is singular to working precision, the factor is held near its last value. The first
+// start is near the leading singular vectors of each mode: sketches of the tensor, made orthonormal. Other starts are
+// random.
 #pragma once
 
 #include "../sketch/host.hpp"
@@ -49,8 +50,8 @@ struct wide_cp {
             for (W& x : factor[k]) x = W(__builtin_ldexp(1, part)) * x;
         }
     }
-    // Columns are the Kronecker products of those of modes [from, to), or of their conjugates: an element of these modes x
-    // term.
+    // Columns are the Kronecker products of those of modes [from, to), or of their conjugates: an element of these
+    // modes x term.
     bool khatri_rao(int from, int to, bool conjugates, list<W>& z) {
         index_t const r = sides.rank;
         if (!z.resize(static_cast<std::size_t>(elements(from, to) * r))) return false;
@@ -168,7 +169,8 @@ private:
     }
     static constexpr double noise() { return 8 * unit_roundoff<double>(); }
 
-    // Columns of norm 1, and what they were multiplied by. A column of zeros stays for others to find a use of its term.
+    // Columns of norm 1, and what they were multiplied by. A column of zeros stays for others to find a use of its
+    // term.
     void normalize(int k) {
         view<W> const f = x_.mode(k);
         for (index_t t = 0; t < f.cols; ++t) {
@@ -184,8 +186,8 @@ private:
         return try_gemm(cpu_, transposed(conjugated(x_.mode(k))), x_.mode(k), square(gram_[k]));
     }
 
-    // M: mode k x term, the tensor times the conjugates of the other factors. The side with more elements is summed over by
-    // a dense product, the other one by the loop.
+    // M: mode k x term, the tensor times the conjugates of the other factors. The side with more elements is summed
+    // over by a dense product, the other one by the loop.
     status times_others(int k, list<W>& m) {
         index_t const left = x_.elements(0, k), s = x_.sides.side(k), right = x_.elements(k + 1, modes()),
                       r = rank();
@@ -235,7 +237,8 @@ private:
         pivoted_factor<W> first(h, noise() * static_cast<double>(rank()));
         if (!first.has_memory) return no_memory();
         if (first.rank == rank()) return solve_by(first, from, f);
-        // (H + near) F^T = (M + near F')^T, where F' is the last F: the sum of squares falls, and half of the digits count.
+        // (H + near) F^T = (M + near F')^T, where F' is the last F: the sum of squares falls, and half of the digits
+        // count.
         double const near = __builtin_sqrt(unit_roundoff<double>());
         for (index_t t = 0; t < rank(); ++t) h(t, t) += W(near);
         for (index_t i = 0; i < f.rows; ++i)

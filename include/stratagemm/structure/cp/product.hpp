@@ -14,7 +14,8 @@ inline constexpr bool is_cp_product = false;
 template <policy P>
 inline constexpr bool is_cp_product<cp_product<P>> = true;
 
-// Factor k holds the rows[k] x cols[k] matrices of all terms: element (i, j) of term r is number (i * rank + r) * cols + j.
+// Factor k holds the rows[k] x cols[k] matrices of all terms: element (i, j) of term r is number (i * rank + r) * cols
+// + j.
 struct cp_sides : part_sides {
     index_t rank = 0; // terms
 
@@ -65,7 +66,8 @@ struct cp_calls {
 
 // The modes from the first to the last, or from the last to the first, whichever multiplies less. Between two steps the
 // index of terms lies between the modes that are done and the others. The first and the last step have all terms in one
-// product, where their elements lie so: for the matrix itself from the first mode on, for the transposed one from the last.
+// product, where their elements lie so: for the matrix itself from the first mode on, for the transposed one from the
+// last.
 struct cp_order {
     bool is_transposed, from_last;
     cp_sides const& sides;
@@ -154,8 +156,8 @@ public:
         space::share(buffers) = 2 * arena::rounded(size);
         return products + buffers;
     }
-    // What is wrong with the result of a step is multiplied by the later factors as the result is: bounds add up, relative
-    // to the product of the absolute values of all factors.
+    // What is wrong with the result of a step is multiplied by the later factors as the result is: bounds add up,
+    // relative to the product of the absolute values of all factors.
     template <class S>
     bound error_bound(S const& s) const {
         using R = real_t<typename S::c_type>;
@@ -244,8 +246,8 @@ private:
     static bool continues(V const& v) {
         return v.cols <= 1 || v.row_stride == v.cols * v.col_stride;
     }
-    // Where the elements of one term are in what a step reads or writes, in rows: those of the mode, of the next term, of
-    // the next element above. `is_before`: the index of terms is before the mode.
+    // Where the elements of one term are in what a step reads or writes, in rows: those of the mode, of the next term,
+    // of the next element above. `is_before`: the index of terms is before the mode.
     struct steps {
         index_t side, term, above;
 

@@ -1,8 +1,9 @@
 // Transforms of the columns of a matrix on a device: what is launched. written.hpp has the kernels.
 //
 // A transform of up to 4096 points reads its elements once and writes its results once, and so does one of any other
-// length up to 2048; where a group of the device has more work-items and shared memory, one of more points. Longer transforms go through workspace, by two or more launches. The bytes that are read and
-// written are the floor of the time.
+// length up to 2048; where a group of the device has more work-items and shared memory, one of more points. Longer
+// transforms go through workspace, by two or more launches. The bytes that are read and written are the floor of the
+// time.
 #pragma once
 
 #include "../../device/product.hpp"

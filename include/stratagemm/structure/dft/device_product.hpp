@@ -6,8 +6,8 @@
 
 STRATAGEMM_BEGIN
 
-// As errors_of() has it for the host. Roots between launches are products themselves, and so are those of a long chirp, whose spectrum
-// is transformed by each call.
+// As errors_of() has it for the host. Roots between launches are products themselves, and so are those of a long chirp,
+// whose spectrum is transformed by each call.
 template <class R>
 dft_errors errors_of(dft_device_division<R> const& d) {
     constexpr double factor = 3.24, between = 4.24;

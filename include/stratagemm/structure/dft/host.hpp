@@ -160,9 +160,9 @@ void transform_by_definition(Q const& p, double* roots, double* column) {
 
 // ---- blocks of transforms ---------------------------------------------------------------------------------
 
-// The memory that blocks take, in numbers: for each thread, and for all threads together. Two buffers of rows, which begin
-// half a page apart: a processor takes a read for one that waits for a write if their places within pages are the same.
-// Blocks of halved transforms have a row more, and where these are long, two of them meet.
+// The memory that blocks take, in numbers: for each thread, and for all threads together. Two buffers of rows, which
+// begin half a page apart: a processor takes a read for one that waits for a write if their places within pages are the
+// same. Blocks of halved transforms have a row more, and where these are long, two of them meet.
 template <class R>
 struct dft_room {
     index_t buffer, own, shared;
@@ -174,8 +174,8 @@ struct dft_room {
     }
 };
 
-// The transforms of the rows of a block, of a division that is not long. Returns where they are: in x, or in y. Both have
-// `length` rows.
+// The transforms of the rows of a block, of a division that is not long. Returns where they are: in x, or in y. Both
+// have `length` rows.
 template <class R>
 R* transform_block(dft_plan<R> const& plan, R* x, R* y) {
     dft_kernels<R> const& with = dft_kernels_here<R>();
@@ -275,8 +275,8 @@ private:
                    job.col_shift == 0;
     }
     void transform_lines(index_t q, index_t count, R* x, R* y) const {
-        // Rows of all that are done together take half of the first-level cache. From memory, reads and writes take turns
-        // as soon as can be, and what comes next is fetched if the cache has room for it beside these rows.
+        // Rows of all that are done together take half of the first-level cache. From memory, reads and writes take
+        // turns as soon as can be, and what comes next is fetched if the cache has room for it beside these rows.
         index_t const bytes = 4 * n * index_t{sizeof(R)}, half = first_level_cache() / 2,
                       least = plan.part < W ? 2 : 1;
         bool const is_far = bytes * job.transforms() > near_memory,

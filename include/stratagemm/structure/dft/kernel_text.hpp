@@ -75,8 +75,8 @@ FUNCTION void dft_7(REAL *x, REAL *y, int s) {
 }
 )";
 
-// Which transforms a group has. dft_memory_text is what ends and begins a launch: elements of X, C and workspace by numbers
-// of a transform.
+// Which transforms a group has. dft_memory_text is what ends and begins a launch: elements of X, C and workspace by
+// numbers of a transform.
 inline constexpr char dft_places_text[] = R"(
 /* A unit is a transform, or a part of a long one: transform `set` of the launch, from its element j on. The launch
    does `sets` transforms. Transform first + set is column `col` of matrix `batch`. */

@@ -57,8 +57,8 @@ struct dft_lines {
     bool conjugates_input, conjugates_output;
 };
 
-// How a last pass writes: times factors that each lane of a row has (null: none), and a factor of all; the imaginary parts
-// negated at the end. The second vector of a row begins `apart` numbers after the first.
+// How a last pass writes: times factors that each lane of a row has (null: none), and a factor of all; the imaginary
+// parts negated at the end. The second vector of a row begins `apart` numbers after the first.
 template <class R>
 struct dft_last {
     R const* factors = nullptr;
@@ -138,8 +138,8 @@ struct dft_every_second {
     }
 };
 
-// The order of lanes in rows of lines.inl.hpp: numbers from the lower half of a row and from the upper half in turn, as many
-// as 8 bytes have. Pairs are split and joined within 16 bytes so.
+// The order of lanes in rows of lines.inl.hpp: numbers from the lower half of a row and from the upper half in turn, as
+// many as 8 bytes have. Pairs are split and joined within 16 bytes so.
 template <class R, int Lanes>
 struct dft_order {
     static constexpr int group = 8 / static_cast<int>(sizeof(R));

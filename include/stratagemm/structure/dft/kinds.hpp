@@ -61,9 +61,9 @@ constexpr dft_kind_turns turns_of(dft_kind kind, index_t length) {
     return all;
 }
 
-// What all kinds share. TURN_BEFORE, TURN_BEHIND and TURN_BETWEEN(k) are the factors above. REAL_POINTS is n, ALL_POINTS
-// the length of the complex transform. A cosine transform of complex numbers takes the real or the imaginary ones: PART
-// of PARTS.
+// What all kinds share. TURN_BEFORE, TURN_BEHIND and TURN_BETWEEN(k) are the factors above. REAL_POINTS is n,
+// ALL_POINTS the length of the complex transform. A cosine transform of complex numbers takes the real or the imaginary
+// ones: PART of PARTS.
 inline constexpr char dft_kinds_text[] = R"(
 #if COMPLEX
 #define REAL_FACTOR factor.x

@@ -1,11 +1,11 @@
 // Transforms of elements that lie side by side in memory, in one instruction set: included once for each, after
 // passes.inl.hpp.
 //
-// Lanes of a vector are `Part` neighbours of one transform, or of each of two, in the order of dft_order. A row has the real parts of its lanes, then
-// their imaginary parts. The first pass reads numbers from memory and the last pass writes them there. A pass whose `s`
-// (dft_pass) is less than `Part` has several factors in a vector, and exchanges lanes after its butterflies. The passes in
-// between are those of transforms side by side, with rows for points. Each number meets the operations that it meets
-// in dft_passes(), in the same order.
+// Lanes of a vector are `Part` neighbours of one transform, or of each of two, in the order of dft_order. A row has the
+// real parts of its lanes, then their imaginary parts. The first pass reads numbers from memory and the last pass
+// writes them there. A pass whose `s` (dft_pass) is less than `Part` has several factors in a vector, and exchanges
+// lanes after its butterflies. The passes in between are those of transforms side by side, with rows for points. Each
+// number meets the operations that it meets in dft_passes(), in the same order.
 
 // Lanes of two vectors exchanged.
 template <class R, class Lower, class Upper>
@@ -13,8 +13,8 @@ STRATAGEMM_OP void dft_exchange_two(vec<R>& x, vec<R>& y) {
     vec<R> const a = x, b = y;
     x = dft_pick<R>(a, b, Lower{}), y = dft_pick<R>(a, b, Upper{});
 }
-// How results of a chunk, in vectors by t, whose lanes are groups of S, come to be sorted by group, then by t: bits that
-// number vectors and bits that number lanes change places. `near` lanes have 16 bytes.
+// How results of a chunk, in vectors by t, whose lanes are groups of S, come to be sorted by group, then by t: bits
+// that number vectors and bits that number lanes change places. `near` lanes have 16 bytes.
 template <class R, int N, int Part, int S>
 struct dft_exchange_of {
     static constexpr int W = lanes<R>, near = 16 / static_cast<int>(sizeof(R)), far = W / near,
@@ -75,8 +75,8 @@ STRATAGEMM_OP void dft_exchange_rounds(vec<R> (&x)[N]) {
         for (int i = 0; i < N; ++i) x[i] = y[i];
     }
 }
-// Vectors [First, First + Count) of a butterfly times their factors. Exchanged as soon as they are there, since processors
-// exchange lanes and multiply at the same time.
+// Vectors [First, First + Count) of a butterfly times their factors. Exchanged as soon as they are there, since
+// processors exchange lanes and multiply at the same time.
 template <class R, int N, int Part, int S, int First, int Count>
 STRATAGEMM_OP void dft_end_of_pass(vec<R> (&re)[N], vec<R> (&im)[N], R const* w) {
     constexpr int half = Count / 2;
@@ -97,8 +97,8 @@ STRATAGEMM_OP void dft_end_of_pass(vec<R> (&re)[N], vec<R> (&im)[N], R const* w)
     }
 }
 
-// Where a pass reads or writes so many sets of rows, each of one transform or of two. In memory, the second vector of a row
-// begins `apart` numbers after the first.
+// Where a pass reads or writes so many sets of rows, each of one transform or of two. In memory, the second vector of a
+// row begins `apart` numbers after the first.
 template <class P>
 struct dft_sets {
     P data;
@@ -141,8 +141,8 @@ STRATAGEMM_TARGET void dft_pass_within(dft_sets<R const*> const& g, R* y, R cons
     }
 }
 
-// The last pass of transforms side by side, whose rows are s, to memory: times factors of each lane, if there are, and the
-// factor of all.
+// The last pass of transforms side by side, whose rows are s, to memory: times factors of each lane, if there are, and
+// the factor of all.
 template <class R, int Radix, bool Ordered>
 STRATAGEMM_TARGET void dft_last_pass(R const* x, R* y, index_t s, dft_last<R> const& g) {
     constexpr int W = lanes<R>, near = Ordered ? 16 / static_cast<int>(sizeof(R)) : W;

@@ -151,7 +151,8 @@ STRATAGEMM_TARGET void dft_pass_of_prime(R const* x, R* y, R const* roots, int r
         }
 }
 
-// Passes [first, end) of a block; returns which of the two buffers has the results. A pass before `first` has a short radix.
+// Passes [first, end) of a block; returns which of the two buffers has the results. A pass before `first` has a short
+// radix.
 template <class R>
 STRATAGEMM_TARGET R* dft_passes(dft_steps<R> const& steps, R* x, R* y, int first, int end) {
     index_t m = steps.points, s = 1;
@@ -365,8 +366,8 @@ STRATAGEMM_TARGET void dft_store(R const* from, dft_lanes<R> const& g) {
 
 // With z_j = x_2j + i x_2j+1 for h = n / 2 pairs of real numbers, whose transform is Z, the transform Y of x has
 //   2 Y_k = (Z_k + Z*_h-k) + u_k (Z_k - Z*_h-k),   u_k = -i exp(-2 pi i k / n),   0 <= k <= h,   Z_h = Z_0,
-// and 2 Y*_h-k is the difference. Back, 2 Z_k is the sum of Y_k + Y*_h-k and u*_k (Y_k - Y*_h-k). Row p + i is k, and row
-// q - i is h - k. On the way back both are exchanged, so that the transform of the rows is the inverse.
+// and 2 Y*_h-k is the difference. Back, 2 Z_k is the sum of Y_k + Y*_h-k and u*_k (Y_k - Y*_h-k). Row p + i is k, and
+// row q - i is h - k. On the way back both are exchanged, so that the transform of the rows is the inverse.
 template <class R, bool Back>
 STRATAGEMM_TARGET void dft_mirror(dft_pairs<R> const& g) {
     constexpr index_t W = lanes<R>;

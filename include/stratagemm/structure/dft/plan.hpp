@@ -1,11 +1,11 @@
 // The data that transforms of one length need: their division, and tables. Tables are computed in double, each element
 // from a separate sine and cosine, and rounded once. Tables are kept for later calls.
 //
-// A length without prime factors beyond largest_prime_pass is divided into passes (Stockham's algorithm). Such a length is a
-// product n1 n2 if a block of transforms is larger than a core's second-level cache: transforms of n1 points, factors,
-// transforms of n2 points (Bailey: FFTs in external or hierarchical memory, 1990). Any other length is a convolution
-// with a chirp, by transforms of a smooth length of at least 2n - 1 (Bluestein: A linear filtering approach to the
-// computation of discrete Fourier transform, 1970).
+// A length without prime factors beyond largest_prime_pass is divided into passes (Stockham's algorithm). Such a length
+// is a product n1 n2 if a block of transforms is larger than a core's second-level cache: transforms of n1 points,
+// factors, transforms of n2 points (Bailey: FFTs in external or hierarchical memory, 1990). Any other length is a
+// convolution with a chirp, by transforms of a smooth length of at least 2n - 1 (Bluestein: A linear filtering approach
+// to the computation of discrete Fourier transform, 1970).
 #pragma once
 
 #include "../../backend/host/caches.hpp"
@@ -107,9 +107,10 @@ dft_division<R> division_of_reals(index_t n) {
     return dft_division<R>(n);
 }
 
-// Lanes of one matrix of n1 x n2 elements k = i n2 + j, j a lane: first + step l for l < count. The elements k and n1 n2 - k
-// of a halved transform meet in one step. They are row i of lane j and row n1 - 1 - i of lane n2 - j; or rows i and n1 - i
-// of lane 0. Strip 0 is lane 0 alone, strip 2b + 1 has lanes from W b + 1 on, and strip 2b + 2 those that meet them.
+// Lanes of one matrix of n1 x n2 elements k = i n2 + j, j a lane: first + step l for l < count. The elements k and n1
+// n2 - k of a halved transform meet in one step. They are row i of lane j and row n1 - 1 - i of lane n2 - j; or rows i
+// and n1 - i of lane 0. Strip 0 is lane 0 alone, strip 2b + 1 has lanes from W b + 1 on, and strip 2b + 2 those that
+// meet them.
 struct dft_strip {
     index_t first, step, count;
 };
@@ -135,14 +136,14 @@ dft_steps<R> steps_of(index_t points) {
         std::swap(s.radix[i], s.radix[s.count - 1 - i]);                 // the largest first
     int const widest = dft_kernels_here<R>().largest_radix == 8 ? 3 : 2; // twos of a pass
     int passes = (twos + widest - 1) / widest;
-    // The last pass writes to as many places as its radix is. If these share a set of the first-level cache, the set has
-    // no room for eight of them, each of which may begin in the middle of a line.
+    // The last pass writes to as many places as its radix is. If these share a set of the first-level cache, the set
+    // has no room for eight of them, each of which may begin in the middle of a line.
     if (passes > 0 && twos == 3 * passes && are_pages_apart(points / 8 * 2 * index_t{sizeof(R)})) ++passes;
     for (int i = 0; i < passes; ++i) s.radix[s.count++] = 1 << ((twos + passes - 1 - i) / passes);
     return s;
 }
-// How many lanes of a vector a transform has whose elements lie side by side (lines.inl.hpp): all of them, or half where
-// some pass has no more. 0: the transforms of this length run side by side in lanes alone.
+// How many lanes of a vector a transform has whose elements lie side by side (lines.inl.hpp): all of them, or half
+// where some pass has no more. 0: the transforms of this length run side by side in lanes alone.
 template <class R>
 int part_of(dft_steps<R> const& s) {
     auto const W = static_cast<int>(dft_kernels_here<R>().lanes);
@@ -260,9 +261,9 @@ private:
         }
         return true;
     }
-    // The factors between Z and Y (dft_mirror, passes.inl.hpp). Of a block that has all n elements in rows: `turns`, for
-    // row k. Of one that has rows k1 + n1 k2: `turns_of_rows`, for k2. Of one that has rows i n2 + j: `turns`, for i.
-    // These two times `turns_across`, for lanes k1 or j.
+    // The factors between Z and Y (dft_mirror, passes.inl.hpp). Of a block that has all n elements in rows: `turns`,
+    // for row k. Of one that has rows k1 + n1 k2: `turns_of_rows`, for k2. Of one that has rows i n2 + j: `turns`, for
+    // i. These two times `turns_across`, for lanes k1 or j.
     bool set_turns() {
         index_t const W = dft_kernels_here<R>().lanes, n1 = division.n1, n2 = division.n2, n = division.n;
         auto const set = [&](list<R>& to, index_t count, index_t by) {

@@ -55,8 +55,8 @@ dft_errors errors_of(dft_division<R> const& d) {
     return one;
 }
 
-// The transform of a product, from its shape: the operand on the left or on the right, its length, and how many columns or
-// rows it transforms.
+// The transform of a product, from its shape: the operand on the left or on the right, its length, and how many columns
+// or rows it transforms.
 template <class S>
 inline constexpr bool transform_is_left = requires {
     requires S::a_form::is_transform;
@@ -290,9 +290,9 @@ private:
         for (index_t x = d.length; x > 1; x /= 2) ++bits;
         return 2 * length * bits * (d.is_chirp() ? 2.5 : 1);
     }
-    // Seconds that a long transform waits for memory. Steps read and write parts of rows that are as wide as a vector and
-    // pages apart: those of x, of the numbers between, and of C. Where a cache holds all arrays, these come from there.
-    // A convolution does both steps twice, and takes elements of x, C and the spectrum one by one.
+    // Seconds that a long transform waits for memory. Steps read and write parts of rows that are as wide as a vector
+    // and pages apart: those of x, of the numbers between, and of C. Where a cache holds all arrays, these come from
+    // there. A convolution does both steps twice, and takes elements of x, C and the spectrum one by one.
     template <class R>
     static double waits_of(dft_division<R> const& d) {
         if (!d.is_long()) return 0;

@@ -88,6 +88,7 @@ inline constexpr index_t dft_out_spectrum = 32768;  // a result is multiplied by
 inline constexpr index_t dft_from_chirp = 65536;    // a chirp is transformed, and nothing is read
 inline constexpr index_t dft_parts = 1 << 24;       // a cosine transform of the real parts of complex numbers
 inline constexpr index_t dft_second_part = 1 << 25; // with dft_parts: of the imaginary parts
+inline constexpr index_t dft_free_flag = 1 << 26;   // this and greater ones are for kernels that add to these
 // Bits 20 to 23: the kind, of elements that are read from X, and of results that are written to C.
 constexpr index_t flags_of(dft_kind kind) { return static_cast<index_t>(kind) << 20; }
 constexpr dft_kind kind_of(index_t flags) { return static_cast<dft_kind>(flags >> 20 & 15); }
@@ -157,8 +158,9 @@ struct dft_work {
         if (meets_in || meets_out) most = larger_int(most, 2 * pair_rounds(points));
         return most;
     }
-    // Whether NVRTC has to be told how many groups are wanted: where there are pairs or many numbers of float, it spills
-    // some of these for more groups. Of doubles, which take twice the registers, it spills some where pairs meet.
+    // Whether NVRTC has to be told how many groups are wanted: where there are pairs or many numbers of float, it
+    // spills some of these for more groups. Of doubles, which take twice the registers, it spills some where pairs
+    // meet.
     bool names_groups(bool has_pairs) const {
         return sizeof(R) == 4 ? has_pairs || kept() > usual : meets_in || meets_out;
     }

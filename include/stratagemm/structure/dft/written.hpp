@@ -1,8 +1,8 @@
 // The text of the kernels of transforms on devices, in the dialect. It is written for a length when a kernel is
 // compiled, with unrolled steps and with tables of roots of unity: computed in double, rounded once, as constants of
-// the text. The tables need no memory of their own, no call that fills them, and no lock; they stay as long as the compiled
-// kernel does, and a graph may capture any call after the first. Roots between the launches of a long transform are
-// products of two or three factors from short tables.
+// the text. The tables need no memory of their own, no call that fills them, and no lock; they stay as long as the
+// compiled kernel does, and a graph may capture any call after the first. Roots between the launches of a long
+// transform are products of two or three factors from short tables.
 //
 // A work-item keeps some points of a transform in registers. Between steps (Stockham's algorithm) work-items exchange
 // numbers by shared memory. Each operation rounds as it is written (device_kernel::exact), so that the result of a
@@ -164,7 +164,8 @@ protected:
         text_ += "#define REAL_POINTS ((index)" + of(real_points(kind_of(flags_), length())) + ")\n";
         define("PARTS", has(dft_parts) ? 2 : 1), define("PART", has(dft_second_part) ? 1 : 0);
     }
-    // NAME(k), a factor: from a table, or a product if that is long, since OpenCL has 64 KiB for all tables of a kernel.
+    // NAME(k), a factor: from a table, or a product if that is long, since OpenCL has 64 KiB for all tables of a
+    // kernel.
     void turns(std::string const& name, std::string const& to, dft_turns const& by) {
         constexpr index_t most_bytes = 8192;
         if (by.count == 0) return;
@@ -295,8 +296,8 @@ protected:
                      : "q % " + of(how.first) + " * " + of(how.second) + " + q / " + of(how.first) + "; ";
         text_ += body + " }\n        }\n    }\n";
     }
-    // Whether the parts of a place have different bits, so that swizzled places are exclusive ors of swizzled parts: those of
-    // a work-item, and constants.
+    // Whether the parts of a place have different bits, so that swizzled places are exclusive ors of swizzled parts:
+    // those of a work-item, and constants.
     bool is_linear() const {
         auto const is_power = [](int x) { return (x & (x - 1)) == 0; };
         return is_power(points_) && is_power(work_.threads);

@@ -1,11 +1,11 @@
 // Hadamard transforms of the columns of a matrix on a device: the kernel, and how transforms are divided.
 //
 // A group transforms a tile in shared memory: a power of two of points of some lines. A line is a transform or, where
-// the points of one do not fit, a part: points that are a power of two apart. Each work-item has 32 numbers in registers,
-// which it adds and subtracts in up to five steps before the group exchanges them. So a transform that fits is read and
-// written once. A longer one takes several passes, with workspace between them; the transforms are done in such numbers
-// that the workspace is likely to stay in a cache. Lines are chosen to lie beside each other where points do not, for
-// whole sectors of memory to be read and written.
+// the points of one do not fit, a part: points that are a power of two apart. Each work-item has 32 numbers in
+// registers, which it adds and subtracts in up to five steps before the group exchanges them. So a transform that fits
+// is read and written once. A longer one takes several passes, with workspace between them; the transforms are done in
+// such numbers that the workspace is likely to stay in a cache. Lines are chosen to lie beside each other where points
+// do not, for whole sectors of memory to be read and written.
 //
 // Points that are far apart are added before near ones, as on the host, so the results are the same.
 #pragma once
@@ -16,14 +16,14 @@
 
 STRATAGEMM_BEGIN
 
-// Element e of the tile is point POINT_OF(e) of line LINE_OF(e): neighbours are of neighbouring lines if LINES_LOW is 1,
-// else of one line. STORE_LINES_LOW says the same of the order in which the tile is written. COLUMNS: lines are columns of
-// x, else parts of one column whose first points are 1 << line_shift apart. BITS_1, BITS_2, ...: the steps of each round
-// between two exchanges, for points that are 1 << AT_1 and less elements of the tile apart. SEQUENCY: 1 if a whole
-// transform is written in this order; 2 if parts are. LAST: what is written is C. SHARE_IN, SHARE_OUT: which points are
-// rows of x and of C. 0: all. 1: those from point0 on, with signs. 2: those of `places`, which has for each point a row
-// or -1; where a whole transform is written, it has for each row a point. An XOR of the number of an element with the
-// bits above the fifth keeps 32 elements that differ in five neighbouring bits in different banks.
+// Element e of the tile is point POINT_OF(e) of line LINE_OF(e): neighbours are of neighbouring lines if LINES_LOW is
+// 1, else of one line. STORE_LINES_LOW says the same of the order in which the tile is written. COLUMNS: lines are
+// columns of x, else parts of one column whose first points are 1 << line_shift apart. BITS_1, BITS_2, ...: the steps
+// of each round between two exchanges, for points that are 1 << AT_1 and less elements of the tile apart. SEQUENCY: 1
+// if a whole transform is written in this order; 2 if parts are. LAST: what is written is C. SHARE_IN, SHARE_OUT: which
+// points are rows of x and of C. 0: all. 1: those from point0 on, with signs. 2: those of `places`, which has for each
+// point a row or -1; where a whole transform is written, it has for each row a point. An XOR of the number of an
+// element with the bits above the fifth keeps 32 elements that differ in five neighbouring bits in different banks.
 inline constexpr char hadamard_text[] = R"(
 #define NUMBERS 32
 #define UNROLL _Pragma("unroll")
@@ -308,8 +308,8 @@ struct hadamard_pass {
     }
 };
 
-// The passes of transforms of 1 << bits points, whose sums have `size` bytes. Across: columns lie beside each other, else
-// the points of a column.
+// The passes of transforms of 1 << bits points, whose sums have `size` bytes. Across: columns lie beside each other,
+// else the points of a column.
 struct hadamard_passes {
     int count = 0;
     hadamard_pass at[8];
@@ -363,8 +363,8 @@ private:
     static int larger_of(int x, int y) { return x < y ? y : x; }
 };
 
-// How many transforms of n points are done together if they take several passes: what lies between two passes is likely to
-// stay in a cache then, and there is work for all of a device.
+// How many transforms of n points are done together if they take several passes: what lies between two passes is likely
+// to stay in a cache then, and there is work for all of a device.
 constexpr index_t hadamard_together(index_t n, index_t transforms) {
     constexpr index_t elements = 1 << 22;
     index_t const some = n < elements ? elements / n : 1;

@@ -177,8 +177,8 @@ public:
         else
             last_step(item, 0, nullptr, room);
     }
-    // A long transform: first blocks of rows that are far apart, then blocks of rows side by side; threads share either.
-    // `t` holds what is between.
+    // A long transform: first blocks of rows that are far apart, then blocks of rows side by side; threads share
+    // either. `t` holds what is between.
     index_t first_blocks() const { return inner * beside / (along ? line : chunk); }
     void first_step(index_t item, index_t block, R* t, R* room) const {
         index_t const row = along ? line : chunk;

@@ -18,8 +18,8 @@ struct hadamard_rows {
 };
 
 // 1 << bits rows of `width` numbers, which is a multiple of the lanes of a vector, become their transform: each column,
-// and within each row the numbers that are step apart, for step = top, top / 2, ..., last. What results is multiplied by
-// `factors`, the first of them for even columns. Passes but the last write to `room`, which `from` or `to` may be.
+// and within each row the numbers that are step apart, for step = top, top / 2, ..., last. What results is multiplied
+// by `factors`, the first of them for even columns. Passes but the last write to `room`, which `from` or `to` may be.
 // If sequency_bits is not 0, row i goes where row first_row + i of so many bits is by sequency.
 template <class R>
 struct hadamard_block {
@@ -37,16 +37,16 @@ struct hadamard_kernels {
     index_t lanes;
     int widest; // log2 of the rows that a pass combines
     void (*transform)(hadamard_block<R> const&);
-    // Writes transforms of 1 << bits points, whose elements have `width` numbers, in order of sequency. `from` has vectors
-    // in natural order. There are at least as many vectors as a vector has elements.
+    // Writes transforms of 1 << bits points, whose elements have `width` numbers, in order of sequency. `from` has
+    // vectors in natural order. There are at least as many vectors as a vector has elements.
     void (*by_sequency)(hadamard_rows<R const> const& from, R* to, int bits, index_t width);
     // `count` numbers times a factor, or times as many signs.
     void (*scaled)(R const* from, R factor, R* to, index_t count);
     void (*signed_by)(R const* from, R const* signs, R* to, index_t count);
 };
 
-// Which lane of two vectors, numbered through, a third vector has at i: the lane that is Step away; groups of one vector and
-// of the other in turn, from the lower halves or from the upper; or the groups of one vector backwards.
+// Which lane of two vectors, numbered through, a third vector has at i: the lane that is Step away; groups of one
+// vector and of the other in turn, from the lower halves or from the upper; or the groups of one vector backwards.
 template <int Step>
 struct hadamard_partner {
     static constexpr int of(int i) { return i ^ Step; }

@@ -102,9 +102,9 @@ STRATAGEMM_TARGET void hadamard_transform(hadamard_block<R> const& g) {
     }
 }
 
-// The low bits of a place by sequency come from the high bits of the row. So vectors that are as far apart as can be are
-// transposed: what was one lane of them becomes a vector that lies in one piece. Where the other bits of the row have an
-// odd sum, the low bits of its place are inverted, so this piece is backwards.
+// The low bits of a place by sequency come from the high bits of the row. So vectors that are as far apart as can be
+// are transposed: what was one lane of them becomes a vector that lies in one piece. Where the other bits of the row
+// have an odd sum, the low bits of its place are inverted, so this piece is backwards.
 template <class R, int Width>
 STRATAGEMM_TARGET void hadamard_order_by(hadamard_rows<R const> const& from, R* to, int bits) {
     constexpr int count = lanes<R> / Width, steps = __builtin_ctz(count); // elements of a vector

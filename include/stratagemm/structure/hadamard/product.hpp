@@ -73,8 +73,8 @@ public:
         }
         return need;
     }
-    // Each element of C is a sum of n terms that are added in pairs: as many roundings as n has factors 2 are on the way
-    // of each term. Roundings of random terms differ in sign, and all sums of a step but few are small.
+    // Each element of C is a sum of n terms that are added in pairs: as many roundings as n has factors 2 are on the
+    // way of each term. Roundings of random terms differ in sign, and all sums of a step but few are small.
     template <class S>
     bound error_bound(S const& s) const {
         using To = typename S::c_type;

@@ -1,10 +1,12 @@
-// How the factors of a matrix are found: A = Q B, where Q has orthonormal columns that span the range of A, and B = Q^H A.
+// How the factors of a matrix are found: A = Q B, where Q has orthonormal columns that span the range of A, and B = Q^H
+// A.
 //
-// Blocks of columns A S^T of random sketches S are made orthogonal to the columns there are, twice, and to one another by
-// Cholesky's factors of their Gram matrix, three times (Halko, Martinsson, Tropp: Finding structure with randomness, 2011;
-// Martinsson, Voronin: A randomized blocked algorithm, 2016). The sketch does not know Q, so that the part of A S^T that is
-// orthogonal to Q says how large the rest of A is. Where that may be small enough, fresh random vectors certify it, summed
-// in double (core/certificate.hpp). Each look for a certificate has its share of the probability to err.
+// Blocks of columns A S^T of random sketches S are made orthogonal to the columns there are, twice, and to one another
+// by Cholesky's factors of their Gram matrix, three times (Halko, Martinsson, Tropp: Finding structure with randomness,
+// 2011; Martinsson, Voronin: A randomized blocked algorithm, 2016). The sketch does not know Q, so that the part of A
+// S^T that is orthogonal to Q says how large the rest of A is. Where that may be small enough, fresh random vectors
+// certify it, summed in double (core/certificate.hpp). Each look for a certificate has its share of the probability to
+// err.
 #pragma once
 
 #include "../../core/certificate.hpp"
@@ -359,8 +361,8 @@ private:
             options_.rank > 0 ? "" : "; factors of a higher rank have more elements than A");
         return failure(errc::argument, "low_rank", text);
     }
-    // Leaves out what the tolerance allows besides what is left out already, if that makes the factors smaller. They stay as
-    // they are if the certificate of the smaller ones says too much.
+    // Leaves out what the tolerance allows besides what is left out already, if that makes the factors smaller. They
+    // stay as they are if the certificate of the smaller ones says too much.
     status shorten(int look) {
         double const allowed = 0.8 * options_.tolerance * norm() / certified_factor(look),
                      so_far = found_.error * norm(), budget = allowed * allowed - so_far * so_far;

@@ -60,8 +60,8 @@ double real_part(W const& x) {
 }
 
 // G = R^H R for a Gram matrix G, by Cholesky's method with the largest pivot first. Row j of R has its pivot in column
-// order[j], and zeros in the columns of the pivots before. It ends where what is left of each column is, squared, at most
-// `cutoff` times the largest column.
+// order[j], and zeros in the columns of the pivots before. It ends where what is left of each column is, squared, at
+// most `cutoff` times the largest column.
 template <class W>
 struct pivoted_factor {
     small_matrix<W> r;
@@ -111,8 +111,8 @@ struct pivoted_factor {
     }
 };
 
-// Orthonormal vectors, as few as the largest pivots say, outside of whose span at most `budget` of |B|^2 is, from the Gram
-// matrix G of the rows of B. Columns; empty: no memory.
+// Orthonormal vectors, as few as the largest pivots say, outside of whose span at most `budget` of |B|^2 is, from the
+// Gram matrix G of the rows of B. Columns; empty: no memory.
 template <class W>
 small_matrix<W> spanning_vectors(small_matrix<W> const& g, double budget, double noise) {
     index_t const n = g.rows();
@@ -183,9 +183,9 @@ void rotate_columns(W* x, W* y, index_t m, double cosine, double sine, W phase) 
     }
 }
 
-// Rotates pairs of columns of X until all are orthogonal (Hestenes: Inversion of matrices by biorthogonalization, 1958):
-// they are then left singular vectors times their singular values. Returns false if they are not after many sweeps, or
-// if there is no memory.
+// Rotates pairs of columns of X until all are orthogonal (Hestenes: Inversion of matrices by biorthogonalization,
+// 1958): they are then left singular vectors times their singular values. Returns false if they are not after many
+// sweeps, or if there is no memory.
 template <class W>
 bool rotate_to_singular_vectors(small_matrix<W>& x) {
     index_t const n = x.cols(), m = x.rows();
@@ -217,9 +217,9 @@ bool rotate_to_singular_vectors(small_matrix<W>& x) {
     return false;
 }
 
-// Orthonormal vectors that the Gram matrix G of the rows of B stretches most: the fewest without which at most `budget` of
-// |B|^2 is left, and at most `most` of them. Columns of the factor of G are scaled while it is made, so that rows of B of any
-// size keep their digits.
+// Orthonormal vectors that the Gram matrix G of the rows of B stretches most: the fewest without which at most `budget`
+// of |B|^2 is left, and at most `most` of them. Columns of the factor of G are scaled while it is made, so that rows of
+// B of any size keep their digits.
 template <class W>
 struct leading_vectors {
     small_matrix<W> vectors; // columns, the one that is stretched most first; empty: no memory, or B is zero

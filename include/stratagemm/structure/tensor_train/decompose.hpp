@@ -1,10 +1,10 @@
 // How a tensor train is made of a matrix, added to another and rounded: on the host, in double.
 //
-// A matrix is reshaped to (parts of the first core) x (the rest); its leading left singular vectors are the core, and what
-// they make of the matrix is the rest, for which that is repeated. At each of d - 1 cuts 1 / (d - 1) of the squared
-// tolerance is left out (Oseledets: Tensor-train decomposition, 2011). Vectors come from Gram matrices, so that of rests
-// below 1e-8 |A| nothing is known. A train is rounded likewise, with Gram matrices of what follows a core in place of the
-// rest itself (Al Daas, Ballard, Manning: Parallel tensor train rounding via Gram SVD, 2022).
+// A matrix is reshaped to (parts of the first core) x (the rest); its leading left singular vectors are the core, and
+// what they make of the matrix is the rest, for which that is repeated. At each of d - 1 cuts 1 / (d - 1) of the
+// squared tolerance is left out (Oseledets: Tensor-train decomposition, 2011). Vectors come from Gram matrices, so that
+// of rests below 1e-8 |A| nothing is known. A train is rounded likewise, with Gram matrices of what follows a core in
+// place of the rest itself (Al Daas, Ballard, Manning: Parallel tensor train rounding via Gram SVD, 2022).
 #pragma once
 
 #include "../../backend/host.hpp"

@@ -1,6 +1,6 @@
 // The elements of a matrix as those of a tensor, in double: with the index of a row in parts i1, i2, ... and that of a
-// column in parts j1, j2, ..., mode k of the tensor is the pair (ik, jk). A part of 1 leaves a mode of rows, or of columns,
-// alone.
+// column in parts j1, j2, ..., mode k of the tensor is the pair (ik, jk). A part of 1 leaves a mode of rows, or of
+// columns, alone.
 #pragma once
 
 #include "../../backend/host.hpp"
@@ -119,8 +119,8 @@ status scale_to_one(char const* layer, list<W>& c, double& factor) {
     return {};
 }
 
-// U becomes the columns of M V, which are nearly orthogonal, made orthonormal by Cholesky's factor of their Gram matrix,
-// twice. There are `count` of them; those that depend on others are dropped.
+// U becomes the columns of M V, which are nearly orthogonal, made orthonormal by Cholesky's factor of their Gram
+// matrix, twice. There are `count` of them; those that depend on others are dropped.
 template <class W>
 status orthonormal_columns(char const* layer, view<W const> const& m, small_matrix<W> const& v, list<W>& u,
                            index_t& count) {
@@ -155,9 +155,9 @@ status orthonormal_columns(char const* layer, view<W const> const& m, small_matr
     return u.resize(static_cast<std::size_t>(s * count)) ? status() : no_memory_for_parts(layer);
 }
 
-// Leading left singular vectors of M, the fewest without which at most `budget` of |M|^2 is left, and at most `most`: the
-// columns of U, as many rows as M x `count`. `left`: what is left of |M|^2. They come from the Gram matrix of the shorter
-// side, so that of rests below 1e-8 |M| nothing is known. No vectors: M is zero.
+// Leading left singular vectors of M, the fewest without which at most `budget` of |M|^2 is left, and at most `most`:
+// the columns of U, as many rows as M x `count`. `left`: what is left of |M|^2. They come from the Gram matrix of the
+// shorter side, so that of rests below 1e-8 |M| nothing is known. No vectors: M is zero.
 template <class W>
 status left_vectors(char const* layer, view<W const> const& m, double budget, index_t most, list<W>& u,
                     index_t& count, double& left) {

@@ -13,8 +13,8 @@ inline constexpr bool is_tensor_train_product = false;
 template <policy P>
 inline constexpr bool is_tensor_train_product<tensor_train_product<P>> = true;
 
-// The sides of a train: core k is rows[k] x cols[k] matrices of rank[k] x rank[k + 1] numbers; the first and the last rank
-// are 1. Index 0 belongs to the slowest part of the index of a row or column.
+// The sides of a train: core k is rows[k] x cols[k] matrices of rank[k] x rank[k + 1] numbers; the first and the last
+// rank are 1. Index 0 belongs to the slowest part of the index of a row or column.
 struct train_sides : part_sides {
     index_t rank[most + 1] = {};
 
@@ -54,8 +54,9 @@ struct train_step {
     int core;
     index_t count, m, n, k;
 };
-// The cores from the first to the last, or from the last to the first, whichever multiplies less. Cores lie as the train
-// itself needs them from the first one on, and the transposed one from the last; else they are copied to workspace.
+// The cores from the first to the last, or from the last to the first, whichever multiplies less. Cores lie as the
+// train itself needs them from the first one on, and the transposed one from the last; else they are copied to
+// workspace.
 struct train_order {
     train_sides const& sides;
     bool is_transposed, from_last;
@@ -107,8 +108,9 @@ struct train_order {
     }
 };
 
-// From the first core on, (rows, rank after) x (rank before, columns) of a core multiplies a batch of matrices, and what
-// comes out lies as the next core needs it; from the last core on, (rank before, rows) x (columns, rank after) does.
+// From the first core on, (rows, rank after) x (rank before, columns) of a core multiplies a batch of matrices, and
+// what comes out lies as the next core needs it; from the last core on, (rank before, rows) x (columns, rank after)
+// does.
 template <policy P>
 class tensor_train_product : public product_over<P> {
     using product_over<P>::base_;
@@ -146,8 +148,8 @@ public:
         space::share(buffers) = 2 * bytes(order.most(columns_of(s))) + bytes(order.copied());
         return products + buffers;
     }
-    // What is wrong with the result of a core is multiplied by the later ones as the result is: bounds add up, relative to
-    // the product of the absolute values of all cores.
+    // What is wrong with the result of a core is multiplied by the later ones as the result is: bounds add up, relative
+    // to the product of the absolute values of all cores.
     template <class S>
     bound error_bound(S const& s) const {
         using T = typename S::c_type;

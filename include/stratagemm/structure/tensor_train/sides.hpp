@@ -1,5 +1,5 @@
-// The parts of the indices of a matrix that stands for a tensor. Mode k of the tensor is the pair of part k of the rows and
-// part k of the columns; index 0 belongs to the slowest part.
+// The parts of the indices of a matrix that stands for a tensor. Mode k of the tensor is the pair of part k of the rows
+// and part k of the columns; index 0 belongs to the slowest part.
 #pragma once
 
 #include "../../core/types.hpp"

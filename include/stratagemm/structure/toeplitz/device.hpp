@@ -1,8 +1,8 @@
 // Products with a Toeplitz matrix by Fourier transforms on a device.
 //
 // Where one launch has room for a column (dft_work::largest_on), it does all: a column is read once and its results are
-// written once. Longer columns, and matrices of blocks, go through workspace, as many at a time as keep a device busy. Bits
-// of a column depend on the device and the matrix alone. Bounds are those of the host (spectrum.hpp).
+// written once. Longer columns, and matrices of blocks, go through workspace, as many at a time as keep a device busy.
+// Bits of a column depend on the device and the matrix alone. Bounds are those of the host (spectrum.hpp).
 #pragma once
 
 #include "../../core/layer.hpp"
@@ -224,7 +224,7 @@ public:
         using T = typename S::c_type;
         using R = real_t<T>;
         spectrum_outline<T> const o(s);
-        footprint spectra, made, between;
+        footprint spectra, between;
         space::share(between) = bytes<R>(2 * on_device<S>::room(o, division_of(o))) + 2 * bytes<R>(1);
         if (o.is_kept) return between;
         space::share(spectra) = bytes<R>(o.numbers());

@@ -1,8 +1,8 @@
-// The kernels of products with a Toeplitz matrix by transforms, in the dialect: the steps of dft/written.hpp, with numbers
-// of columns and of their products with a spectrum instead of elements of a transform.
+// The kernels of products with a Toeplitz matrix by transforms, in the dialect: the steps of dft/written.hpp, with
+// numbers of columns and of their products with a spectrum instead of elements of a transform.
 //
-// Where one launch transforms a column, the launch reads the column, transforms it, multiplies by the spectrum, transforms
-// back and writes the rows that are wanted. Else the first launch of the transform back reads the products.
+// Where one launch transforms a column, the launch reads the column, transforms it, multiplies by the spectrum,
+// transforms back and writes the rows that are wanted. Else the first launch of the transform back reads the products.
 #pragma once
 
 #include "../dft/written.hpp"
@@ -11,8 +11,9 @@
 STRATAGEMM_BEGIN
 
 // What a launch does, beside the flags of dft/work.hpp. dft_real: two real elements are a number.
-inline constexpr index_t spectrum_whole = 1 << 19; // both transforms, and the product with the spectrum
-inline constexpr index_t spectrum_in = 1 << 20;    // sums of products of workspace and the spectrum are read
+inline constexpr index_t spectrum_whole = dft_free_flag; // both transforms, and the product with the spectrum
+inline constexpr index_t spectrum_in =
+    2 * dft_free_flag; // sums of products of workspace and the spectrum are read
 
 // Columns are of elements of T, numbers of workspace of two REAL. c_sign is that of imaginary parts before the last
 // conjugation.
@@ -255,8 +256,8 @@ private:
         }
         this->text_ += "}\n";
     }
-    // The same steps twice, with the product in between. `nothing` is 0, which a compiler does not know: it would keep the
-    // addresses and roots of the first turn in registers for the second.
+    // The same steps twice, with the product in between. `nothing` is 0, which a compiler does not know: it would keep
+    // the addresses and roots of the first turn in registers for the second.
     void both_ways(layout const& tail, layout const& head) {
         this->text_ += "    int const own = thread;\n#pragma unroll 1\n"
                        "    for (int turn = 0; turn < 2; ++turn) {\n"

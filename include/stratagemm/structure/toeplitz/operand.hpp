@@ -102,8 +102,8 @@ struct toeplitz_matrix {
         runs[0].first.scale = accumulator_t<T>(real_t<T>(1)), runs[0].first.conjugate = false;
     }
 
-    // The same matrix by Fourier transforms. The error is bounded by norms, so that an element of C that is small beside
-    // the largest of its column has fewer digits, and a NaN or Inf reaches the whole column.
+    // The same matrix by Fourier transforms. The error is bounded by norms, so that an element of C that is small
+    // beside the largest of its column has fewer digits, and a NaN or Inf reaches the whole column.
     toeplitz_matrix<T, Space, toeplitz_way::by_transforms> by_transforms() const {
         return in_way<toeplitz_way::by_transforms>();
     }

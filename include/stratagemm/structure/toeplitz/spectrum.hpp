@@ -2,8 +2,8 @@
 //
 // A product with a Toeplitz matrix of M x N blocks is a convolution with its sequence, and a circular one where
 // transforms have at least M + N - 1 points. Real columns are transformed as half as many complex numbers: even
-// elements are real parts z, odd ones imaginary parts. With He and Ho, the transforms of the even and odd elements of the
-// sequence, and w = exp(-2 pi i / points), the transform of the result is
+// elements are real parts z, odd ones imaginary parts. With He and Ho, the transforms of the even and odd elements of
+// the sequence, and w = exp(-2 pi i / points), the transform of the result is
 //   Y_k = P_k Z_k + Q_k conj(Z_(-k)),   P = He + (i/2)(1 - w^k) Ho,   Q = (i/2)(1 + w^k) Ho
 // so that a column stays apart from others, and its bits do not depend on them.
 #pragma once

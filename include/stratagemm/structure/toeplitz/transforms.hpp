@@ -1,5 +1,5 @@
-// Products with a Toeplitz matrix by Fourier transforms of columns, over the leaf of a host: a transform, a product with
-// the spectrum of the matrix, and a transform back.
+// Products with a Toeplitz matrix by Fourier transforms of columns, over the leaf of a host: a transform, a product
+// with the spectrum of the matrix, and a transform back.
 //
 // Blocks of as many columns as a vector has lanes stay in the second-level cache from load to store. Where a block does
 // not fit, the transforms are products with dft over all of memory. The number of columns decides nothing, so that a

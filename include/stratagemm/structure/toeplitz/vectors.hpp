@@ -2,9 +2,9 @@
 //
 // A work-item adds up 8 consecutive elements of C, for 8 columns of A at a time: 64 multiply-adds with 15 diagonals, of
 // which 7 are still in registers from the columns before. So it reads 16 numbers from shared memory, 8 diagonals and 8
-// elements of the vector: a quarter of a number for a multiply-add, where a work-item for each element of C reads two. A
-// group has 64 elements of C, and its work-items share the columns in 32 slices, whose sums are added in the order of the
-// slices. A long vector is divided among groups; a second launch adds their sums, in order.
+// elements of the vector: a quarter of a number for a multiply-add, where a work-item for each element of C reads two.
+// A group has 64 elements of C, and its work-items share the columns in 32 slices, whose sums are added in the order of
+// the slices. A long vector is divided among groups; a second launch adds their sums, in order.
 //
 // Each element of C is a sum of the products of its row and no others, so that a NaN stays where the matrix has it.
 #pragma once
@@ -16,8 +16,8 @@
 
 STRATAGEMM_BEGIN
 
-// LAST: sums become elements of C; else they go to workspace. Element `pos` of what a group has of the diagonals is in place
-// PLACE_OF(pos): four more numbers behind 32, so that work-items whose elements are 8 apart meet in no bank.
+// LAST: sums become elements of C; else they go to workspace. Element `pos` of what a group has of the diagonals is in
+// place PLACE_OF(pos): four more numbers behind 32, so that work-items whose elements are 8 apart meet in no bank.
 inline constexpr char toeplitz_vectors_text[] = R"(
 #define ROWS 64
 #define SLICES (ITEMS / 8)
@@ -208,7 +208,8 @@ device_kernel toeplitz_vectors_kernel(char const* name, bool last) {
     return kernel;
 }
 
-// p: a Toeplitz matrix, whose runs have no factor, times views of T. `turned`: the caller's product is the transposed one.
+// p: a Toeplitz matrix, whose runs have no factor, times views of T. `turned`: the caller's product is the transposed
+// one.
 template <class Leaf, class Q, class Arena>
 status multiply_vectors(Leaf const& leaf, Q const& p, bool turned, Arena& memory) {
     using T = typename Q::c_type;

@@ -1,8 +1,8 @@
 // How a Tucker decomposition is made of a matrix: on the host, in double.
 //
 // The modes of the tensor are compressed one after another, each by the leading left singular vectors of what the modes
-// before left of the tensor; what a mode leaves out is orthogonal to what the others do, so that squares of norms add up
-// (De Lathauwer, De Moor, Vandewalle: A multilinear singular value decomposition, 2000; Vannieuwenhoven, Vandebril,
+// before left of the tensor; what a mode leaves out is orthogonal to what the others do, so that squares of norms add
+// up (De Lathauwer, De Moor, Vandewalle: A multilinear singular value decomposition, 2000; Vannieuwenhoven, Vandebril,
 // Meerbergen: A new truncation strategy for the higher-order singular value decomposition, 2012). A mode has an equal
 // share of what the squared tolerance still allows.
 #pragma once
@@ -68,8 +68,8 @@ status decompose(list<W>& c, wide_tucker<W>& to, tucker_options const& options, 
     return {};
 }
 
-// The train of the same matrix whose core `middle` has the core of the Tucker decomposition. The cores before it carry the
-// ranks of their modes on, and those behind it carry the ranks of the modes that follow: no digit is lost.
+// The train of the same matrix whose core `middle` has the core of the Tucker decomposition. The cores before it carry
+// the ranks of their modes on, and those behind it carry the ranks of the modes that follow: no digit is lost.
 template <class W>
 void set_train_ranks(wide_tucker<W>& from, int middle) {
     train_sides& x = from.sides;
