@@ -21,6 +21,7 @@
 #pragma once
 
 #include "../core/layer.hpp"
+#include "../backend/host/memory.hpp"
 #include "approximate/certificate.hpp"
 
 STRATAGEMM_BEGIN
