@@ -20,8 +20,8 @@
 // alpha, beta, E and the epilogue are as everywhere: what is approximated is A B.
 #pragma once
 
-#include "../core/layer.hpp"
 #include "../backend/host/memory.hpp"
+#include "../core/layer.hpp"
 #include "approximate/certificate.hpp"
 
 STRATAGEMM_BEGIN
