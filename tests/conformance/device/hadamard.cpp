@@ -1,5 +1,6 @@
 // Hadamard transforms on a device, against the host: numbers are added in the same order, so the bits are the same.
 #include "catch.hpp"
+#include "conformance/device/there.hpp"
 #include "policies.hpp"
 
 #include <stratagemm/stratagemm.hpp>
@@ -11,32 +12,6 @@
 using namespace trials;
 
 namespace {
-
-template <class T>
-using there = under_test::matrix<T>;
-
-template <class T>
-sg::matrix<T> random_matrix(sg::index_t rows, sg::index_t cols, unsigned seed) {
-    support::random_source from(seed);
-    return {rows, cols, [&](sg::index_t, sg::index_t) {
-                using R = sg::real_t<T>;
-                auto const re = static_cast<R>(from.uniform(-1, 1));
-                if constexpr (sg::complex_like<T>)
-                    return T(re, static_cast<R>(from.uniform(-1, 1)));
-                else
-                    return T(re);
-            }};
-}
-template <class T>
-int differences(sg::matrix<T> const& expected, there<T> const& x, bool turned = false) {
-    sg::matrix<T> here(x.rows(), x.cols());
-    x.download(here);
-    int wrong = 0;
-    for (sg::index_t i = 0; i < expected.rows(); ++i)
-        for (sg::index_t j = 0; j < expected.cols(); ++j)
-            wrong += !(expected(i, j) == (turned ? here(j, i) : here(i, j)));
-    return wrong;
-}
 
 // Columns beside each other and apart, rows, in place, with a guard around C, in both orders.
 template <class T>

@@ -1,6 +1,7 @@
 // Sketches by a Hadamard transform on a device: numbers are added in the same order as on the host, so that results are
 // equal where no factor rounds.
 #include "catch.hpp"
+#include "conformance/device/there.hpp"
 #include "policies.hpp"
 
 #include <stratagemm/stratagemm.hpp>
@@ -11,31 +12,6 @@
 using namespace trials;
 
 namespace {
-
-template <class T>
-using there = under_test::matrix<T>;
-
-template <class T>
-sg::matrix<T> random_matrix(sg::index_t rows, sg::index_t cols, unsigned seed) {
-    support::random_source from(seed);
-    return {rows, cols, [&](sg::index_t, sg::index_t) {
-                using R = sg::real_t<T>;
-                auto const re = static_cast<R>(from.uniform(-1, 1));
-                if constexpr (sg::complex_like<T>)
-                    return T(re, static_cast<R>(from.uniform(-1, 1)));
-                else
-                    return T(re);
-            }};
-}
-template <class T>
-int differences(sg::matrix<T> const& expected, there<T> const& x) {
-    sg::matrix<T> here(x.rows(), x.cols());
-    x.download(here);
-    int wrong = 0;
-    for (sg::index_t i = 0; i < x.rows(); ++i)
-        for (sg::index_t j = 0; j < x.cols(); ++j) wrong += !(here(i, j) == expected(i, j));
-    return wrong;
-}
 
 // S X with columns beside each other and apart, and X^T S^T likewise, in all kinds of layouts of C.
 template <class T, class Sketch>
