@@ -25,7 +25,8 @@ STRATAGEMM_BEGIN
 namespace sketches {
 
 // A kind whose error has a mean square of at most `moment` / rows; Chebyshev's inequality says what follows. Unless
-// more is known: 2, as of all independent columns of which no two meet in more than one row in `rows`, on average.
+// another number is known: 2, as of all independent columns of which no two meet in more than one row in `rows`, on
+// average. docs/accuracy.md derives these numbers.
 struct by_mean_square {
     double moment = 2;
 
@@ -73,6 +74,19 @@ struct count_sketch : by_mean_square {
     template <class T>
     auto make(index_t rows, index_t cols, std::uint64_t seed) const {
         return stratagemm::count_sketch<T>(rows, cols, seed);
+    }
+};
+struct srht : by_mean_square {
+    template <class T>
+    auto make(index_t rows, index_t cols, std::uint64_t seed) const {
+        return stratagemm::srht<T>(rows, cols, seed);
+    }
+};
+struct srct : by_mean_square {
+    srct() : by_mean_square{6} {}
+    template <class T>
+    auto make(index_t rows, index_t cols, std::uint64_t seed) const {
+        return stratagemm::srct<T>(rows, cols, seed);
     }
 };
 

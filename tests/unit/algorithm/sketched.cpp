@@ -27,6 +27,8 @@ void each_kind(F const& f) {
     f("gaussian", sg::sketches::gaussian{});
     f("sparse_sign", sg::sketches::sparse_sign{4});
     f("count_sketch", sg::sketches::count_sketch{});
+    f("srht", sg::sketches::srht{});
+    f("srct", sg::sketches::srct{});
 }
 
 } // namespace
@@ -39,8 +41,11 @@ TEST_CASE("sketched keeps its tolerance as often as it says, whatever the data")
         each_kind([&](char const* name, auto const& kind) {
             for (double const confidence : {0.5, 0.9, 0.99}) {
                 INFO(name_of(kind_of_data) << ", " << name << ", " << confidence);
-                bool const is_short = kind.template deviation<float>(40, confidence) < 0.9;
-                index_t const k = is_short ? 90 : 300, rows = is_short ? 40 : 280;
+                index_t rows = 40; // the first of 40, 280 and 700 that promise something
+                for (index_t const more : {280, 700})
+                    if (kind.template deviation<float>(static_cast<double>(rows), confidence) >= 0.9)
+                        rows = more;
+                index_t const k = rows == 40 ? 90 : rows + 20;
                 double const tolerance =
                     kind.template deviation<float>(static_cast<double>(rows), confidence) + 1e-3;
                 operands<float> const x(kind_of_data, m, n, k, 1);
@@ -92,9 +97,13 @@ TEST_CASE("the mean square of a sketch's error is what bounds are made of") {
             double const off = distance(expected, c) / norms;
             squares += off * off / trials;
         }
-        // (|A|^2 |B|^2 + |A B|^2) / rows; the second is a tenth of the first here, or less.
-        CHECK(squares * rows > 0.9);
-        CHECK(squares * rows < 1.2);
+        // (|A|^2 |B|^2 + |A B|^2) / rows; the second is a tenth of the first here, or less. Of all rows of a transform,
+        // those that are not sampled have the error.
+        double const sampled = name == std::string("srht")   ? static_cast<double>(rows) / 128
+                               : name == std::string("srct") ? static_cast<double>(rows) / 100
+                                                             : 0;
+        CHECK(squares * rows > 0.9 * (1 - sampled));
+        CHECK(squares * rows < 1.2 * (1 - sampled));
     });
 }
 
@@ -106,7 +115,7 @@ TEST_CASE("sketched is right on average") {
     auto const expected = exact_product(x.a, x.b);
     each_kind([&](char const* name, auto const& kind) {
         INFO(name);
-        double const tolerance = kind.template deviation<double>(12, 0.5);
+        double const tolerance = kind.template deviation<double>(14, 0.5);
         sg::matrix<double> c(m, n), sums(m, n), squares(m, n);
         for (int seed = 0; seed < trials; ++seed) {
             sg::gemm(

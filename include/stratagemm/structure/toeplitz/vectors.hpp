@@ -9,6 +9,7 @@
 // Each element of C is a sum of the products of its row and no others, so that a NaN stays where the matrix has it.
 #pragma once
 
+#include "../../backend/host/kernels.hpp"
 #include "../../core/layer.hpp"
 #include "../../device/dialect.hpp"
 #include "../../device/product.hpp"
