@@ -1,6 +1,6 @@
 // Hadamard transforms on a device, against the host: numbers are added in the same order, so the bits are the same.
 #include "catch.hpp"
-#include "conformance/device/there.hpp"
+#include "conformance/device/matrix_there.hpp"
 #include "policies.hpp"
 
 #include <stratagemm/stratagemm.hpp>
@@ -19,15 +19,16 @@ int wrong_in_layouts(sg::index_t n, sg::index_t cols) {
     using R = sg::real_t<T>;
     under_test const device;
     sg::host const cpu{1};
-    auto const x = random_matrix<T>(n, cols, 1);
+    auto const x = uniform_matrix<T>(n, cols, 1);
     sg::matrix<T> const turned_x(cols, n, [&](sg::index_t i, sg::index_t j) { return x(j, i); });
-    there<T> const across(device, x), along(device, turned_x);
+    matrix_there<T> const across(device, x), along(device, turned_x);
     auto const columns = sg::transposed(along.view());
     int wrong = 0;
     for (auto const h : {sg::hadamard<R>(n), sg::sequency(sg::hadamard<R>(n))}) {
         sg::matrix<T> expected(n, cols);
         sg::gemm(cpu, h, x, expected);
-        there<T> y(device, n, cols), z(device, cols, n), in_place(device, x), in_rows(device, turned_x);
+        matrix_there<T> y(device, n, cols), z(device, cols, n), in_place(device, x),
+            in_rows(device, turned_x);
         sg::gemm(device, h, across, y);
         wrong += differences(expected, y);
         sg::gemm(device, along, h, z);
@@ -40,7 +41,7 @@ int wrong_in_layouts(sg::index_t n, sg::index_t cols) {
         wrong += differences(expected, in_place) + differences(expected, in_rows, true);
 
         // Every second row and third column, backwards.
-        there<T> from(device, 2 * n + 1, 3 * cols + 2), to(device, 2 * n + 1, 3 * cols + 2);
+        matrix_there<T> from(device, 2 * n + 1, 3 * cols + 2), to(device, 2 * n + 1, 3 * cols + 2);
         T const guard = T(R(77)), none = T(std::numeric_limits<R>::quiet_NaN());
         device.leaf().fill(from.view(), none).or_throw(), device.leaf().fill(to.view(), guard).or_throw();
         auto const part = [&](auto& m) {
@@ -68,14 +69,14 @@ int wrong_with_factors(sg::index_t n, sg::index_t cols) {
     using R = sg::real_t<T>;
     under_test const device;
     sg::host const cpu{1};
-    auto const x = random_matrix<T>(n, cols, 2), e = support::integers<T>(n, cols, 3);
+    auto const x = uniform_matrix<T>(n, cols, 2), e = support::integers<T>(n, cols, 3);
     sg::matrix<T> const turned_x(cols, n, [&](sg::index_t i, sg::index_t j) { return x(j, i); });
-    there<T> const there_x(device, x), there_turned_x(device, turned_x), there_e(device, e);
+    matrix_there<T> const there_x(device, x), there_turned_x(device, turned_x), there_e(device, e);
     std::vector<T> steps;
     for (sg::index_t j = 0; j < cols; ++j) steps.push_back(T(static_cast<R>(j % 5)));
-    there<T> const there_steps(device, sg::row_major(steps, 1, cols));
+    matrix_there<T> const there_steps(device, sg::row_major(steps, 1, cols));
     int wrong = 0;
-    auto const near = [&](sg::matrix<T> const& expected, there<T> const& y, bool turned) {
+    auto const near = [&](sg::matrix<T> const& expected, matrix_there<T> const& y, bool turned) {
         sg::matrix<T> here(y.rows(), y.cols());
         y.download(here);
         for (sg::index_t i = 0; i < n; ++i)
@@ -87,7 +88,7 @@ int wrong_with_factors(sg::index_t n, sg::index_t cols) {
     };
     for (auto const h : {sg::hadamard<R>(n), sg::sequency(sg::hadamard<R>(n))}) {
         sg::matrix<T> expected(n, cols);
-        there<T> y(device, n, cols), z(device, cols, n), own(device, e);
+        matrix_there<T> y(device, n, cols), z(device, cols, n), own(device, e);
         sg::gemm(cpu, T(2), h, sg::conjugated(x), T(-1), sg::conjugated(e), expected);
         sg::gemm(device, T(2), h, sg::conjugated(there_x), T(-1), sg::conjugated(there_e), y);
         near(expected, y, false);
@@ -114,9 +115,9 @@ int wrong_in_batches(sg::index_t n) {
     using R = sg::real_t<T>;
     under_test const device;
     constexpr sg::index_t width = 3, count = 4;
-    auto const x = random_matrix<T>(n, width * count, 4);
-    there<T> const there_x(device, x);
-    there<T> y(device, n, width * count);
+    auto const x = uniform_matrix<T>(n, width * count, 4);
+    matrix_there<T> const there_x(device, x);
+    matrix_there<T> y(device, n, width * count);
     int wrong = 0;
     for (auto const h : {sg::hadamard<R>(n), sg::sequency(sg::hadamard<R>(n))}) {
         sg::matrix<T> expected(n, width * count), repeated(n, width * count);
@@ -170,11 +171,11 @@ TEMPLATE_TEST_CASE("hadamard on a device: elements of 16 bits", "", sg::half, sg
         INFO(n);
         sg::matrix<T> const x(
             n, 3, [](sg::index_t i, sg::index_t j) { return T(static_cast<float>((i * 5 + j) % 7 - 3)); });
-        there<T> const there_x(device, x);
+        matrix_there<T> const there_x(device, x);
         sg::matrix<T> expected(n, 3);
         sg::matrix<float> sums(n, 3);
-        there<T> y(device, n, 3);
-        there<float> z(device, n, 3);
+        matrix_there<T> y(device, n, 3);
+        matrix_there<float> z(device, n, 3);
         auto const h = sg::scaled(0.0625f, sg::hadamard<float>(n));
         sg::gemm(sg::host{1}, h, x, expected), sg::gemm(sg::host{1}, h, x, sums);
         sg::gemm(device, h, there_x, y), sg::gemm(device, h, there_x, z);

@@ -1,7 +1,7 @@
 // Sketches by a Hadamard transform on a device: numbers are added in the same order as on the host, so that results are
 // equal where no factor rounds.
 #include "catch.hpp"
-#include "conformance/device/there.hpp"
+#include "conformance/device/matrix_there.hpp"
 #include "policies.hpp"
 
 #include <stratagemm/stratagemm.hpp>
@@ -19,14 +19,14 @@ int wrong_products(Sketch s, sg::index_t n) {
     under_test const device;
     sg::host const cpu{1};
     s.scale = decltype(s.scale)(sg::real_t<T>(0.5));
-    auto const x = random_matrix<T>(s.cols, n, 1), e = random_matrix<T>(s.rows, n, 2);
+    auto const x = uniform_matrix<T>(s.cols, n, 1), e = uniform_matrix<T>(s.rows, n, 2);
     sg::matrix<T> const turned_x(n, s.cols, [&](sg::index_t i, sg::index_t j) { return x(j, i); });
-    there<T> const across(device, x), along(device, turned_x), there_e(device, e);
+    matrix_there<T> const across(device, x), along(device, turned_x), there_e(device, e);
     sg::matrix<T> expected(s.rows, n), turned(n, s.rows), added(s.rows, n);
     sg::gemm(cpu, s, x, expected);
     sg::gemm(cpu, turned_x, sg::transposed(s), turned);
     auto const last = sg::then(sg::scale(T(2)), sg::relu);
-    there<T> y(device, s.rows, n), z(device, n, s.rows);
+    matrix_there<T> y(device, s.rows, n), z(device, n, s.rows);
     int wrong = 0;
     sg::gemm(device, s, across, y);
     wrong += differences(expected, y);
@@ -56,10 +56,10 @@ int wrong_in_batches(sg::index_t rows, sg::index_t cols, sg::index_t n) {
     sg::host const cpu{1};
     auto s = sg::srht<T>(rows, cols, 9);
     s.scale = decltype(s.scale)(1);
-    auto const x = random_matrix<T>(3 * cols, n, 4);
-    there<T> const there_x(device, x);
+    auto const x = uniform_matrix<T>(3 * cols, n, 4);
+    matrix_there<T> const there_x(device, x);
     sg::matrix<T> y(3 * rows, n);
-    there<T> there_y(device, y);
+    matrix_there<T> there_y(device, y);
     auto const part = [&](auto& m, sg::index_t r) {
         return sg::batched(m.view().block(0, 0, r, n), 3, r * n);
     };

@@ -6,10 +6,10 @@
 namespace trials {
 
 template <class T>
-using there = under_test::matrix<T>;
+using matrix_there = under_test::matrix<T>;
 
 template <class T>
-sg::matrix<T> random_matrix(sg::index_t rows, sg::index_t cols, unsigned seed) {
+sg::matrix<T> uniform_matrix(sg::index_t rows, sg::index_t cols, unsigned seed) {
     support::random_source from(seed);
     return {rows, cols, [&](sg::index_t, sg::index_t) {
                 using R = sg::real_t<T>;
@@ -21,7 +21,7 @@ sg::matrix<T> random_matrix(sg::index_t rows, sg::index_t cols, unsigned seed) {
             }};
 }
 template <class T>
-int differences(sg::matrix<T> const& expected, there<T> const& x, bool turned = false) {
+int differences(sg::matrix<T> const& expected, matrix_there<T> const& x, bool turned = false) {
     sg::matrix<T> here(x.rows(), x.cols());
     x.download(here);
     int wrong = 0;
