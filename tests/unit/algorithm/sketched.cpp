@@ -78,7 +78,7 @@ TEST_CASE("the mean square of a sketch's error is what bounds are made of") {
     operands<double> const x(data::random, m, n, k, 5);
     auto const expected = exact_product(x.a, x.b);
     double const norms = norm_of(x.a) * norm_of(x.b);
-    int const trials = support::sanitized ? 50 : 2000;
+    int const trials = support::sanitized ? 1000 : 2000;
     each_kind([&](char const* name, auto const& kind) {
         INFO(name);
         double const tolerance = kind.template deviation<double>(rows, 0.5) * (1 + 1e-6);
