@@ -423,7 +423,8 @@ protected:
         std::string body = where(by);
         if (has(dft_out_chirp)) body += "im[s] = -im[s];" + chirp_of("NUMBER_OF(there, i)");
         if (has(dft_out_spectrum))
-            body += " { scalar w; LOAD_ALIGNED(1, w, spectrum, NUMBER_OF(there, i)); TURN(re[s], im[s], w.x, "
+            body += " if (there.has) { scalar w; LOAD_ALIGNED(1, w, spectrum, NUMBER_OF(there, i)); "
+                    "TURN(re[s], im[s], w.x, "
                     "w.y); "
                     "im[s] = -im[s]; }";
         each(by, body + (kind_written(flags_) == dft_kind::whole ? " WRITE_POINT(re[s], im[s], there, i);"
