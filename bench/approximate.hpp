@@ -41,7 +41,7 @@ struct outcome {
     std::string note{};
 };
 
-// Of a call of a policy that reported.
+// The result of a call whose policy wrote a report.
 outcome outcome_of(sg::status const&, sg::report const&);
 
 // One method at one setting.
