@@ -9,13 +9,13 @@
 #   bench/run.sh out_of_core [N [MIB [DEVICES]]]
 #   bench/run.sh sparse [events [SIDE] | csr [N]], and sparse host [filter | files]
 #   bench/run.sh fft [host|opencl|cuda [filter]], fft host errors, fft variants, fft toeplitz, fft dense   transforms
-#   bench/run.sh approximate [SIZE... | coverage [TRIALS]]   error against time
+#   bench/run.sh approximate [SIZE... | coverage [TRIALS] | cuda [PART]]   error against time
 # The build folder is ${STRATAGEMM_BENCH_BUILD:-build/bench}; results are written below it.
 set -eu
 
 backend=${1:?usage: bench/run.sh BACKEND [filter]}
 case $backend-${2-} in
-emulation-cuda | accuracy-cuda | sparse-host | fft-*)
+emulation-cuda | accuracy-cuda | sparse-host | approximate-cuda | fft-*)
     backend=${backend}_${2:-host}
     [ $# -eq 1 ] || shift
     ;;
@@ -68,7 +68,7 @@ fit)
     sh "$root/bench/fit.sh" "${2-}"
     exit
     ;;
-out_of_core | sparse | sparse_host | choices)
+out_of_core | sparse | sparse_host | approximate_cuda | choices)
     shift
     sh "$root/bench/build.sh" "$program"
     if [ "$backend" = sparse_host ]; then

@@ -353,9 +353,42 @@ approximate() {
         }' approximate-host-epyc.txt
 }
 
+# Nothing before there is a run. A row of the file begins with a name of 38 characters; the line above the rows names
+# those that they are compared with.
+approximate_on_cuda() {
+    file=approximate-cuda-h200.txt
+    [ -f $file ] || return 0
+    echo "On an H200, [$(dates_of $file)](../bench/results/$file):"
+    echo
+    awk 'BEGIN { print "| | us | beside | error |\n| --- | ---: | --- | ---: |" }
+        function trimmed(x) { gsub(/^ +| +$/, "", x); return x }
+        /^== / { print "| **" substr($0, 4) "** | | | |"; inside = 1; next }
+        inside && substr($0, 1, 38) ~ /^ +$/ {
+            bytes = index($0, "GB/s") > 0
+            sub(/ +error *$/, "")
+            columns = split(substr($0, 39), name, "  / ") - 1
+            for (i = 1; i <= columns; ++i) name[i] = trimmed(name[i + 1])
+            next
+        }
+        /^srht over hadamard and copy: / {
+            print "| srht over hadamard and copy | | " $NF " | |"
+            next
+        }
+        !inside || length($0) < 60 || /^ +refused: / || / refused in / { next }
+        {
+            split(substr($0, 39), value, " ")
+            us = value[1]
+            sub(/[*]/, "", us)
+            beside = ""
+            for (i = 1; i <= columns; ++i)
+                beside = beside (i > 1 ? ", " : "") value[2 + bytes + i] " of " name[i]
+            printf "| %s | %s | %s | %s |\n", trimmed(substr($0, 1, 38)), us, beside, value[3 + bytes + columns]
+        }' $file
+}
+
 table() {
     case $1 in
-    approximate) "$1" ;;
+    approximate | approximate_on_cuda) "$1" ;;
     host_means | devices | sweeps | emulated | strassen | sparse) "$1" ;;
     transforms | variants | dense_by_transforms) "$1" ;;
     *) echo "docs/tables.sh: there is no table $1" >&2 && exit 1 ;;
