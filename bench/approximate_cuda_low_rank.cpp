@@ -32,17 +32,23 @@ struct cusolver {
 // U^T is A. A call overwrites what it is given, and so it copies A first.
 class cusolver_svd {
 public:
-    cusolver_svd(cuda_desk const& desk, cusolver const& s, there<float> const& a, index_t rank)
-        : desk_(desk), s_(s), a_(a), n_(a.rows()), rank_(rank), copy_(desk.gpu, n_, n_),
-          s_values_(desk.gpu, rank, 1), u_(desk.gpu, n_, rank, by_columns),
-          v_(desk.gpu, n_, rank, by_columns), info_(desk.gpu, 1, 1) {}
-
     // With so many steps of the power method, and as many spare columns as low_rank has.
-    void run(index_t steps) {
+    cusolver_svd(cuda_desk const& desk, cusolver const& s, there<float> const& a, index_t rank, index_t steps)
+        : desk_(desk), s_(s), a_(a), n_(a.rows()), rank_(rank), steps_(steps), copy_(desk.gpu, n_, n_),
+          s_values_(desk.gpu, rank, 1), u_(desk.gpu, n_, rank, by_columns),
+          v_(desk.gpu, n_, rank, by_columns), info_(desk.gpu, 1, 1) {
+        must(s_.room(s_.handle, s_.params, 'S', 'S', n_, n_, rank_, spare, steps_, 0, address(copy_), n_, 0,
+                     address(s_values_), 0, address(u_), n_, 0, address(v_), n_, 0, &device_bytes_,
+                     &host_bytes_),
+             "cusolverDnXgesvdr_bufferSize");
+        work_ = there<float>(desk.gpu, 1, static_cast<index_t>(device_bytes_ / sizeof(float)) + 1);
+        host_work_.resize(host_bytes_ + 1);
+    }
+
+    void run() {
         must(desk_.copy(address(copy_), address(a_), std::size_t(n_ * n_) * sizeof(float), desk_.gpu.stream),
              "cuMemcpyDtoDAsync");
-        if (steps != steps_) reserve(steps);
-        must(s_.run(s_.handle, s_.params, 'S', 'S', n_, n_, rank_, spare, steps, 0, address(copy_), n_, 0,
+        must(s_.run(s_.handle, s_.params, 'S', 'S', n_, n_, rank_, spare, steps_, 0, address(copy_), n_, 0,
                     address(s_values_), 0, address(u_), n_, 0, address(v_), n_, 0, address(work_),
                     device_bytes_, host_work_.data(), host_bytes_, info_.data().address),
              "cusolverDnXgesvdr");
@@ -60,20 +66,10 @@ private:
     static constexpr auto by_columns = sg::layout::col_major;
     static constexpr index_t spare = 8;
 
-    void reserve(index_t steps) {
-        must(s_.room(s_.handle, s_.params, 'S', 'S', n_, n_, rank_, spare, steps, 0, address(copy_), n_, 0,
-                     address(s_values_), 0, address(u_), n_, 0, address(v_), n_, 0, &device_bytes_,
-                     &host_bytes_),
-             "cusolverDnXgesvdr_bufferSize");
-        work_ = there<float>(desk_.gpu, 1, static_cast<index_t>(device_bytes_ / sizeof(float)) + 1);
-        host_work_.resize(host_bytes_ + 1);
-        steps_ = steps;
-    }
-
     cuda_desk const& desk_;
     cusolver const& s_;
     there<float> const& a_;
-    index_t n_, rank_, steps_ = -1;
+    index_t n_, rank_, steps_;
     there<float> copy_, s_values_, u_, v_, work_{};
     there<std::int32_t> info_;
     std::size_t device_bytes_ = 0, host_bytes_ = 0;
@@ -170,21 +166,19 @@ public:
 
     void factors(event_race const& race, cusolver const* solver) {
         std::vector<entry> rows;
-        std::unique_ptr<cusolver_svd> svd;
         std::vector<std::size_t> beside;
-        if (solver) {
-            svd = std::make_unique<cusolver_svd>(desk_, *solver, a_, rank_);
-            for (index_t const steps : {0, 1, 2}) {
-                beside.push_back(rows.size());
-                add(
-                    rows, "gesvdr, " + std::to_string(steps),
-                    [&, steps] {
-                        svd->run(steps);
-                        return error(svd->left(), svd->right());
-                    },
-                    [run = svd.get(), steps] { run->run(steps); });
-                rows.back().note = "rank " + std::to_string(rank_);
-            }
+        for (index_t const steps : {0, 1, 2}) {
+            if (!solver) break;
+            std::shared_ptr<cusolver_svd> svd;
+            beside.push_back(rows.size());
+            auto const see = [&] {
+                svd = std::make_shared<cusolver_svd>(desk_, *solver, a_, rank_, steps);
+                svd->run();
+                return error(svd->left(), svd->right());
+            };
+            add(rows, "gesvdr, " + std::to_string(steps), see,
+                [&svd] { return std::function<void()>([svd] { svd->run(); }); });
+            rows.back().note = "rank " + std::to_string(rank_);
         }
         for (asked const& x : ways_to_ask(rank_)) {
             std::string note;
@@ -196,7 +190,10 @@ public:
                     auto const parts = f.view();
                     return error(widened(desk_.gpu, parts.u()), widened(desk_.gpu, parts.v()));
                 },
-                [this, x] { (void)sg::try_low_rank(desk_.gpu, a_, x.options); });
+                [this, x] {
+                    return std::function<void()>(
+                        [this, x] { (void)sg::try_low_rank(desk_.gpu, a_, x.options); });
+                });
             rows.back().note = note;
         }
         std::printf("\n== factors of %td x %td alone%s; the error is |A - U V| / |A|\n", n_, n_,
@@ -207,14 +204,14 @@ public:
     }
 
 private:
-    // see() gives the error of what run() does again.
-    template <class See, class Run>
-    static void add(std::vector<entry>& rows, std::string name, See const& see, Run run) {
+    // see() gives the error of what the call of make() does again.
+    template <class See, class Make>
+    static void add(std::vector<entry>& rows, std::string name, See const& see, Make const& make) {
         entry x{std::move(name)};
         x.is_queued = false;
         try {
             x.error = see();
-            x.call = std::move(run);
+            x.call = make();
         } catch (std::exception const& e) {
             x.refusal = e.what();
         }
