@@ -386,7 +386,8 @@ void add_dft(std::vector<kernel>& to, int capability) {
     using R = sg::real_t<C>;
     using sg::index_t;
     sg::cuda_epilogue<C> const none{sg::identity{}};
-    auto const add = [&](std::string const& which, sg::text_numbers const& numbers) {
+    auto const add = [&](std::string const& which, sg::text_numbers numbers) {
+        numbers.at[1] |= sg::dft_roomy;
         sg::dft_work<R> const by(static_cast<int>(numbers.at[0]), numbers.at[1]);
         auto made = sg::dft_kernel<C, C>(numbers, by.items);
         made.definitions = none.definitions();
@@ -401,7 +402,7 @@ void add_dft(std::vector<kernel>& to, int capability) {
         if (capability != 90 && n != 64 && n != 4096) continue;
         sg::dft_work<R> const by(static_cast<int>(n), along);
         index_t const pairs = (by.can_pair(0) ? sg::dft_in_pairs : 0) |
-                              (by.can_pair(by.radices.count - 1) ? sg::dft_out_pairs : 0);
+                              (by.can_pair(by.steps.count - 1) ? sg::dft_out_pairs : 0);
         std::string const name = std::to_string(n);
         add(name, {{n, along | pairs, n, n, 0}});
         if (n == 64 || n == 960) add(name + "-ends", {{n, along | ends, n, n, 0}});
@@ -430,6 +431,7 @@ void add_spectrum(std::vector<kernel>& to, int capability) {
     sg::cuda_epilogue<T> const none{sg::identity{}};
     auto const add = [&](std::string const& which, sg::text_numbers numbers) {
         if (!sg::complex_like<T>) numbers.at[1] |= sg::dft_real;
+        numbers.at[1] |= sg::dft_roomy;
         sg::dft_work<R> const by(static_cast<int>(numbers.at[0]), numbers.at[1]);
         auto made = sg::spectrum_kernel<T>(numbers, by.items);
         made.definitions = none.definitions();
@@ -466,7 +468,8 @@ void add_kind(std::vector<kernel>& to, int capability, std::string const& name, 
     using R = sg::real_t<To>;
     using sg::index_t;
     sg::cuda_epilogue<To> const none{sg::identity{}};
-    auto const add = [&](std::string const& which, sg::text_numbers const& numbers) {
+    auto const add = [&](std::string const& which, sg::text_numbers numbers) {
+        numbers.at[1] |= sg::dft_roomy;
         sg::dft_work<R> const by(static_cast<int>(numbers.at[0]), numbers.at[1]);
         auto made = sg::dft_kernel<In, To>(numbers, by.items);
         made.definitions = none.definitions();
@@ -483,7 +486,7 @@ void add_kind(std::vector<kernel>& to, int capability, std::string const& name, 
         sg::dft_work<R> const by(static_cast<int>(h), along);
         index_t const pairs =
             (kind == sg::dft_kind::to_half && by.can_pair(0) ? sg::dft_in_pairs : 0) |
-            (kind == sg::dft_kind::from_half && by.can_pair(by.radices.count - 1) ? sg::dft_out_pairs : 0);
+            (kind == sg::dft_kind::from_half && by.can_pair(by.steps.count - 1) ? sg::dft_out_pairs : 0);
         add(std::to_string(n), {{h, along | pairs, h, h, 0}});
         if (n == 64 || n == 1024) add(std::to_string(n) + "-across", {{h, across | sg::dft_ends, h, h, 0}});
     }

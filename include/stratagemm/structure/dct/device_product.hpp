@@ -63,7 +63,7 @@ public:
     std::string describe(S const& s) const {
         auto const way = way_of(s);
         return "dct of " + std::to_string(s.k) + " points, by a dft of " + std::to_string(way.division.n) +
-               " points" + description_of(way.division) +
+               " points" + description_of(way) +
                (lines_of_column<S> == 2 ? "; real and imaginary parts one after the other" : "");
     }
 

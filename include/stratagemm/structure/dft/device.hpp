@@ -189,7 +189,7 @@ private:
                    may_in = whole ? complex_like<X> : way_.kind == dft_kind::to_half && !is_moved(x_),
                    may_out = whole || (way_.kind == dft_kind::from_half && !is_moved(c_)),
                    in = may_in && by.can_pair(0) && is_paired(p_.b.data, x_),
-                   out = may_out && by.can_pair(by.radices.count - 1) && is_paired(p_.c.data, c_) &&
+                   out = may_out && by.can_pair(by.steps.count - 1) && is_paired(p_.c.data, c_) &&
                          !by.turns_out(flags);
         return (in ? dft_in_pairs : 0) | (out && !ends() ? dft_out_pairs : 0);
     }
@@ -252,13 +252,14 @@ private:
     template <class In, class To>
     status launch(work const& w, handle<In const> from, place const& x, handle<To> to, place const& c,
                   handle<To const> spectrum) const {
-        dft_work<R> const by(w.points, w.flags);
+        index_t const flags = w.flags | dft_work<R>::room_on(leaf_.limits());
+        dft_work<R> const by(w.points, flags);
         index_t const units = w.sets * (division_.length / w.points);
         bool const uses_chirp =
             division_.is_chirp() &&
             (!division_.is_long() || (w.flags & (dft_in_chirp | dft_out_chirp | dft_from_chirp)));
         auto kernel = dft_kernel<In, To>(
-            {{w.points, w.flags, w.order, division_.length, uses_chirp ? division_.n : 0}}, by.items);
+            {{w.points, flags, w.order, division_.length, uses_chirp ? division_.n : 0}}, by.items);
         kernel.shared_bytes = by.launched_bytes();
         auto const go = [&](auto factor, auto beta, handle<To const> e, auto const& last) {
             kernel.definitions = last.definitions();

@@ -9,7 +9,7 @@ STRATAGEMM_BEGIN
 // As errors_of() has it for the host. Roots between launches are products themselves, and so are those of a long chirp,
 // whose spectrum is transformed by each call.
 template <class R>
-dft_errors errors_of(dft_device_division<R> const& d) {
+dft_errors errors_of(dft_device_division<R> const& d, dft_kind kind = dft_kind::whole) {
     constexpr double factor = 3.24, between = 4.24;
     dft_errors one;
     auto const add = [&](int r) {
@@ -18,12 +18,14 @@ dft_errors errors_of(dft_device_division<R> const& d) {
         one.steps += r == 2 ? 2 : r == 4 ? 3 : r / 2 + 3;
     };
     for (int i = 0; i < d.launches.count; ++i) {
-        dft_radices const by(d.launches.points[i], dft_work<R>::largest_radix);
-        for (int j = 0; j < by.count; ++j) {
+        dft_sharing const by(d.launches.points[i], dft_work<R>::is_smallest_first(kind));
+        for (int j = 0, lead = 1; j < by.count; lead *= by.radix[j++]) {
             dft_radix const r = dft_radix::of(by.radix[j]);
             add(r.first), add(r.second);
             if (r.second > 1) one.worst += factor, one.steps += 1;
-            if (j > 0) one.worst += factor;
+            if (j == 0) continue;
+            bool const are_products = dft_work<R>::few_roots(by.radix[j], lead) < by.radix[j];
+            one.worst += are_products ? between : factor, one.steps += are_products ? 1 : 0;
         }
         if (i > 0) one.worst += between, one.steps += 1;
     }
@@ -35,7 +37,7 @@ dft_errors errors_of(dft_device_division<R> const& d) {
 // Of a transform that may be one of pairs: sums of two, twice, and a factor besides.
 template <class R>
 dft_errors errors_of(dft_device_way<R> const& way) {
-    dft_errors one = errors_of(way.division);
+    dft_errors one = errors_of(way.division, way.kind);
     if (way.is_halved()) one.worst += 2 + 3.24, one.steps += 4;
     return one;
 }
@@ -59,13 +61,14 @@ double seconds_of(dft_device_division<R> const& d, index_t transforms, double ba
     return bytes / bandwidth + launches * 3e-6;
 }
 template <class R>
-std::string description_of(dft_device_division<R> const& d) {
+std::string description_of(dft_device_way<R> const& way) {
+    auto const& d = way.division;
     std::string text;
     if (d.is_chirp()) text += " by a convolution of " + std::to_string(d.length) + " (Bluestein)";
     for (int i = 0; i < d.launches.count; ++i)
         if (d.is_long()) text += (i == 0 ? ", as " : " x ") + std::to_string(d.launches.points[i]);
     if (d.is_long()) return text + ", each by a launch, through workspace";
-    dft_radices const by(d.launches.points[0], dft_work<R>::largest_radix);
+    dft_sharing const by(d.launches.points[0], dft_work<R>::is_smallest_first(way.kind));
     if (d.length > 1) text += ", radices";
     for (int i = 0; i < by.count && d.length > 1; ++i) text += " " + std::to_string(by.radix[i]);
     return text + ", in one launch";
@@ -126,7 +129,7 @@ public:
         std::string text =
             (transforms_to_real<S> ? "irdft of " : "dft of ") + std::to_string(points_of(s)) + " points";
         if (way.is_halved()) text += " as " + std::to_string(way.division.n) + " pairs";
-        return text + description_of(way.division);
+        return text + description_of(way);
     }
 
     template <class Q>

@@ -32,33 +32,83 @@ inline constexpr unsigned dft_radix_bits = [] {
 }();
 constexpr bool is_dft_radix(int r) { return (dft_radix_bits >> r & 1) != 0; }
 
-// A length as a product of radices, largest first: as few as can be, and these as small as can be.
-struct dft_radices {
-    static constexpr int most = 12; // 4096 has no more factors
-    int count = 0;
-    int radix[most] = {};
+// How work-items share a transform of some points: by a step for each radix, with some butterflies of each step for each
+// of the `threads` work-items. It depends on the length alone, so that the bits of results do.
+//
+// A launch is bound by memory, or by what lies between two barriers. On an H200, three steps are the best from 64 points
+// on: fewer have larger radices, whose numbers take registers, and more have more barriers. A work-item keeps 8 numbers
+// best up to 512 points, and 16 beyond. Among the radices of three steps, and the numbers of work-items, those are taken
+// that leave the fewest slots for numbers empty, where numbers above these make slots dearer.
+struct dft_sharing {
+    static constexpr int largest_radix = 25; // more numbers do not fit registers
+    static constexpr int most = 12;          // 4096 has no more factors
+    // Work-items of a group, at most.
+    static constexpr int most_items(int points) { return points <= 4096 ? 256 : 1024; }
 
-    // Radices up to `largest`, which is at least 7.
-    dft_radices(int points, int largest) {
-        if (points == 1) {
-            radix[count++] = 1;
-            return;
+    int count = 0;
+    int radix[most] = {}; // the largest comes first, unless told otherwise
+    int threads = 1;
+
+    explicit dft_sharing(int points, bool smallest_first = false) {
+        cost least;
+        for (int steps = points < 64 ? 1 : 3; count == 0; ++steps)
+            for (int first = 1; first <= largest_radix; ++first) consider(points, steps, first, least);
+        for (int i = 0; smallest_first && i < count / 2; ++i) {
+            int const r = radix[i];
+            radix[i] = radix[count - 1 - i], radix[count - 1 - i] = r;
         }
-        for (count = 1; count < most; ++count)
-            for (int limit = 2; limit <= largest; ++limit)
-                if (is_dft_radix(limit) && points % limit == 0 && divide(points, 0, limit)) return;
+    }
+    int rounds(int points, int step) const {
+        int const butterflies = points / radix[step];
+        return (butterflies + threads - 1) / threads;
     }
 
 private:
-    bool divide(int rest, int at, int limit) {
-        if (at == count) return rest == 1;
-        double reach = 1;
-        for (int i = at; i < count; ++i) reach *= limit;
-        if (reach < rest) return false;
-        for (int r = limit; r > 1; --r)
+    struct cost {
+        long slots = 0;
+        int away = 0; // from the number that a work-item ought to keep
+        bool operator<(cost const& y) const {
+            return y.slots == 0 || slots < y.slots || (slots == y.slots && away < y.away);
+        }
+    };
+    dft_sharing() = default;
+    void consider(int points, int steps, int first, cost& least) {
+        dft_sharing one;
+        if (!is_dft_radix(first) || points % first != 0) return;
+        one.radix[one.count++] = first;
+        if (!one.divide(points / first, steps - 1, first)) return;
+        int const keeps = larger(first, usual(points));
+        for (int i = 0; i < one.count; ++i) {
+            int const butterflies = points / one.radix[i];
+            for (int c = (butterflies + most_items(points) - 1) / most_items(points);
+                 c * one.radix[i] <= 2 * keeps; ++c) {
+                one.threads = (butterflies + c - 1) / c;
+                cost const of = one.cost_of(points);
+                if (of < least) least = of, *this = one;
+            }
+        }
+    }
+    static int usual(int points) { return points <= 512 ? 8 : 16; }
+    static int larger(int x, int y) { return x < y ? y : x; }
+    cost cost_of(int points) const {
+        int own = 0;
+        cost of;
+        for (int i = 0; i < count; ++i) {
+            int const numbers = rounds(points, i) * radix[i];
+            of.slots += long{numbers} * threads, own = larger(own, numbers);
+        }
+        int const away = own - usual(points);
+        of.slots *= 32 + larger(away, 0), of.away = larger(away, -away);
+        return of;
+    }
+    // Radices of so many steps, of which the first is as small as can be, and none is larger than the one before.
+    bool divide(int rest, int steps, int limit) {
+        if (steps == 0) return rest == 1;
+        for (int r = 2; r <= limit; ++r)
             if (is_dft_radix(r) && rest % r == 0) {
-                radix[at] = r;
-                if (divide(rest / r, at + 1, r)) return true;
+                radix[count++] = r;
+                if (divide(rest / r, steps - 1, r)) return true;
+                --count;
             }
         return false;
     }
@@ -88,7 +138,8 @@ inline constexpr index_t dft_out_spectrum = 32768;  // a result is multiplied by
 inline constexpr index_t dft_from_chirp = 65536;    // a chirp is transformed, and nothing is read
 inline constexpr index_t dft_parts = 1 << 24;       // a cosine transform of the real parts of complex numbers
 inline constexpr index_t dft_second_part = 1 << 25; // with dft_parts: of the imaginary parts
-inline constexpr index_t dft_free_flag = 1 << 26;   // this and greater ones are for kernels that add to these
+inline constexpr index_t dft_roomy = 1 << 26;       // a group has twice dft_work::most_room
+inline constexpr index_t dft_free_flag = 1 << 27;   // this and greater ones are for kernels that add to these
 // Bits 20 to 23: the kind, of elements that are read from X, and of results that are written to C.
 constexpr index_t flags_of(dft_kind kind) { return static_cast<index_t>(kind) << 20; }
 constexpr dft_kind kind_of(index_t flags) { return static_cast<dft_kind>(flags >> 20 & 15); }
@@ -102,11 +153,13 @@ constexpr dft_kind kind_written(index_t flags) {
 // A group of `items` work-items does `together` short transforms at once, each by `threads` of them.
 template <class R>
 struct dft_work {
-    static constexpr int largest_points = 4096;                    // on any device
-    static constexpr int largest_radix = sizeof(R) == 4 ? 25 : 16; // more of them do not fit registers
+    static constexpr int largest_points = 4096;         // on any device
     static constexpr int usual = 128 / (2 * sizeof(R)); // points of a work-item: 128 bytes in flight
     static constexpr int most_room = 32768;             // bytes of shared memory, for several transforms
 
+    static index_t room_on(device_limits const& limits) {
+        return limits.group_bytes >= 2 * most_room ? dft_roomy : 0;
+    }
     // On this device: a work-item has the usual number of points, and shared memory has room for all.
     static int largest_on(device_limits const& limits) {
         index_t const by_items = index_t{usual} * limits.group_items,
@@ -115,45 +168,49 @@ struct dft_work {
     }
 
     int points;
-    dft_radices radices;
-    int most_items; // of a group
-    int threads = 1, together = 1, items = 32;
+    dft_sharing steps;
+    int threads, together = 1, items = 32;
     bool across;
     bool flat_in = false, flat_out = false; // through shared memory, by all work-items in the order of memory
     bool both = false;                      // real and imaginary parts are exchanged at once
     bool meets_in = false, meets_out = false; // pairs of elements meet before the steps, or behind them
+    bool is_laden = false;                    // results have more to them than a factor
+    bool has_own_pairs = false; // each work-item has pairs of the transform that its steps are of
 
     dft_work(int points_, index_t flags)
-        : points(points_), radices(points_, largest_radix), most_items(points <= largest_points ? 256 : 1024),
+        : points(points_), steps(points, is_smallest_first(kind_written(flags))), threads(steps.threads),
           across((flags & dft_in_across) != 0) {
-        choose_threads();
         int const room = points * static_cast<int>(sizeof(R));
-        if (across) {
-            together = 1;
-            while (together < 32 && 2 * together * threads <= most_items && 2 * together * room <= most_room)
-                together *= 2;
-        } else {
-            together = threads < 128 ? 128 / threads : 1;
-            while (together > 1 && together * room > most_room) --together;
-        }
-        items = (together * threads + 31) / 32 * 32;
-        both = 2 * together * room <= most_room / 2;
         bool const scattered = threads * 2 * static_cast<int>(sizeof(R)) < 32;
         meets_in = meets_before(kind_read(flags)), meets_out = meets_behind(kind_written(flags));
         flat_in = meets_in || (!across && scattered && points > 1 && !(flags & dft_in_pairs));
         flat_out =
             meets_out || turns_out(flags) || (!across && scattered && points > 1 && !(flags & dft_out_pairs));
+        if (across) {
+            while (together < 32 && 2 * together * threads <= dft_sharing::most_items(points) &&
+                   2 * together * room <= most_room)
+                together *= 2;
+        } else {
+            int const wanted = flat_in || flat_out ? 128 : 64;
+            together = threads < wanted ? wanted / threads : 1;
+            while (together > 1 && together * room > most_room) --together;
+        }
+        items = (together * threads + 31) / 32 * 32;
+        both = 2 * together * room <= (flags & dft_roomy ? 2 * most_room : most_room);
+        is_laden = turns_out(flags) || (flags & dft_ends) != 0;
+        // Then those of a warp are neighbours, and no work-item has to ask what transform a pair is of.
+        has_own_pairs = !across && !turns_out(flags) && threads >= 32 && items == together * threads;
     }
-    int rounds(int step) const {
-        int const butterflies = points / radices.radix[step];
-        return (butterflies + threads - 1) / threads;
-    }
+    // With the smallest radix first, more elements are read by 16 bytes. Where pairs meet behind the steps, none are
+    // written so in any case.
+    static bool is_smallest_first(dft_kind kind) { return sizeof(R) == 4 && meets_behind(kind); }
+    int rounds(int step) const { return steps.rounds(points, step); }
     // Whether neighbours in the memory that is read are none in the memory that is written.
     bool turns_out(index_t flags) const { return across != ((flags & dft_out_across) != 0); }
     // Numbers that a work-item keeps.
     int kept() const {
         int most = 1;
-        for (int i = 0; i < radices.count; ++i) most = larger_int(most, rounds(i) * radices.radix[i]);
+        for (int i = 0; i < steps.count; ++i) most = larger_int(most, rounds(i) * steps.radix[i]);
         if (flat_in || flat_out) most = larger_int(most, flat_rounds());
         if (meets_in || meets_out) most = larger_int(most, 2 * pair_rounds(points));
         return most;
@@ -162,12 +219,13 @@ struct dft_work {
     // spills some of these for more groups. Of doubles, which take twice the registers, it spills some where pairs
     // meet.
     bool names_groups(bool has_pairs) const {
-        return sizeof(R) == 4 ? has_pairs || kept() > usual : meets_in || meets_out;
+        return sizeof(R) == 4 ? has_pairs || is_laden || kept() > usual : meets_in || meets_out;
     }
-    // Groups whose registers fit a multiprocessor of 65,536: those of the numbers, of 16 more and of addresses.
+    // Groups whose registers fit a multiprocessor of 65,536: those of the numbers, of 16 more, of addresses and of
+    // what ends a product.
     int groups_at_once() const {
         int const words = static_cast<int>(sizeof(R) / 4),
-                  groups = 65536 / (items * (2 * (kept() + 16) * words + 32));
+                  groups = 65536 / (items * (2 * (kept() + 16) * words + (is_laden ? 66 : 32)));
         return groups < 1 ? 1 : groups;
     }
     // Of shared memory: numbers, and bytes that the launch has to ask for.
@@ -180,37 +238,26 @@ struct dft_work {
     int flat_points() const { return points * together; }
     // Elements k and h - k of all transforms of the group, 0 <= k <= h / 2, for h = `length` points or fewer.
     int all_pairs(int length) const { return (length / 2 + 1) * together; }
-    int pair_rounds(int length) const { return (all_pairs(length) + items - 1) / items; }
+    int pair_rounds(int length) const {
+        return has_own_pairs ? length / 2 / threads + 1 : (all_pairs(length) + items - 1) / items;
+    }
+    // Roots of a step, for 0 < q < radix and 0 <= k < lead. Where there would be more than 4 KiB of them, a table has
+    // those whose q is less than some number, or a multiple of it; the others are products of two. The answer is this
+    // number, or the radix.
+    static int few_roots(int radix, int lead) {
+        int few = 1;
+        while (few * few < radix) ++few;
+        return index_t{radix - 1} * lead * index_t{2 * sizeof(R)} > 4096 && few > 2 ? few : radix;
+    }
     // Whether pairs of butterflies can share reads and writes of 16 bytes.
     bool can_pair(int step) const {
-        return sizeof(R) == 4 && !across && points / radices.radix[step] % (2 * threads) == 0;
+        return sizeof(R) == 4 && !across && points / steps.radix[step] % (2 * threads) == 0;
     }
     // A work-item exchanges numbers with those of its warp alone.
     bool in_warp() const { return !across && 32 % threads == 0 && !flat_in && !flat_out; }
 
 private:
     static int larger_int(int x, int y) { return x < y ? y : x; }
-    // The number of work-items whose rounds waste least; among these as many as have the usual number of points.
-    void choose_threads() {
-        long least = -1;
-        int const wanted = larger_int(usual, radices.radix[0]);
-        for (int i = 0; i < radices.count; ++i) {
-            int const butterflies = points / radices.radix[i],
-                      fewest = (butterflies + most_items - 1) / most_items,
-                      most = larger_int(fewest, wanted / radices.radix[i]);
-            for (int c = fewest; c <= most; ++c) {
-                int const t = (butterflies + c - 1) / c;
-                long slots = 0;
-                int own = 0;
-                for (int s = 0; s < radices.count; ++s) {
-                    int const one = (points / radices.radix[s] + t - 1) / t * radices.radix[s];
-                    slots += long{one} * t, own = larger_int(own, one);
-                }
-                if (own > wanted && least >= 0) continue;
-                if (least < 0 || slots < least || (slots == least && t < threads)) least = slots, threads = t;
-            }
-        }
-    }
 };
 
 // The launches of a transform of a length without prime factors but 2, 3, 5 and 7: one, or several whose lengths have

@@ -39,10 +39,10 @@ protected:
     void begin() {
         constants();
         text_ += dft_primitives_text;
-        for (int i = 0; i < work_.radices.count; ++i) {
+        for (int i = 0; i < work_.steps.count; ++i) {
             bool known = false;
-            for (int j = 0; j < i; ++j) known |= work_.radices.radix[j] == work_.radices.radix[i];
-            if (!known) butterfly(dft_radix::of(work_.radices.radix[i]));
+            for (int j = 0; j < i; ++j) known |= work_.steps.radix[j] == work_.steps.radix[i];
+            if (!known) butterfly(dft_radix::of(work_.steps.radix[i]));
         }
         tables();
     }
@@ -143,12 +143,15 @@ protected:
         text_ += "};\n";
     }
     void tables() {
-        // For each step behind the first: exp(-2 pi i q k / (lead radix)) for 0 < q < radix, 0 <= k < lead.
-        int lead = work_.radices.radix[0];
-        for (int i = 1; i < work_.radices.count; ++i) {
-            int const r = work_.radices.radix[i], l = lead;
-            table("roots_" + of(i), index_t{r - 1} * l,
-                  [&](index_t at) { return root_of_unity((at / l + 1) * (at % l), index_t{l} * r); });
+        // For each step behind the first: exp(-2 pi i q k / (lead radix)) for 0 <= k < lead and 0 < q < radix, or the q
+        // of which few_roots() tells.
+        int lead = work_.steps.radix[0];
+        for (int i = 1; i < work_.steps.count; ++i) {
+            int const r = work_.steps.radix[i], l = lead, few = dft_work<R>::few_roots(r, l);
+            table("roots_" + of(i), index_t{few - 1 + (r - 1) / few} * l, [&](index_t at) {
+                index_t const row = at / l, q = row < few - 1 ? row + 1 : (row - few + 2) * few;
+                return root_of_unity(q * (at % l), index_t{l} * r);
+            });
             lead *= r;
         }
         if (order_ > points_) roots_of_order("between", order_);
@@ -167,7 +170,7 @@ protected:
     // NAME(k), a factor: from a table, or a product if that is long, since OpenCL has 64 KiB for all tables of a
     // kernel.
     void turns(std::string const& name, std::string const& to, dft_turns const& by) {
-        constexpr index_t most_bytes = 8192;
+        constexpr index_t most_bytes = 20480;
         if (by.count == 0) return;
         if (by.count * index_t{2 * sizeof(R)} <= most_bytes) {
             table(to, by.count,
@@ -245,8 +248,8 @@ protected:
 
     // ---- the kernel ---------------------------------------------------------------------------------------
     index_t length() const { return chirp_ > 0 ? chirp_ : all_; } // of the complex transform
-    int radix(int step) const { return work_.radices.radix[step]; }
-    int last() const { return work_.radices.count - 1; }
+    int radix(int step) const { return work_.steps.radix[step]; }
+    int last() const { return work_.steps.count - 1; }
     int lead(int step) const {
         int l = 1;
         for (int i = 0; i < step; ++i) l *= radix(i);
@@ -306,8 +309,13 @@ protected:
     void each_pair(layout const& by, std::string const& body) {
         int const h = static_cast<int>(length()), all = work_.all_pairs(h), rounds = work_.pair_rounds(h);
         std::string const b = of(work_.together), pairs = of(h / 2 + 1);
-        text_ += "#pragma unroll\n    for (int s = 0; s < " + of(rounds) +
-                 "; ++s) {\n        int const at = s * ITEMS + ITEM;\n";
+        text_ += "#pragma unroll\n    for (int s = 0; s < " + of(rounds) + "; ++s) {\n        int const ";
+        if (work_.has_own_pairs) {
+            text_ += "k = s * " + of(work_.threads) + " + thread;\n        if (k < " + pairs + ") { " + body +
+                     " }\n    }\n";
+            return;
+        }
+        text_ += "at = s * ITEMS + ITEM;\n";
         if (rounds * work_.items != all) text_ += "        if (at < " + of(all) + ")";
         text_ += by.across ? "{ int const of = at % " + b + ", k = at / " + b
                            : "{ int const of = at / " + pairs + ", k = at % " + pairs;
@@ -367,10 +375,15 @@ protected:
     }
     void compute(int step, bool paired) {
         int const r = radix(step);
-        if (step > 0)
+        if (step > 0) {
+            std::string const few = of(dft_work<R>::few_roots(r, lead(step))), l = of(lead(step)),
+                              roots = "roots_" + of(step) + '[';
             each({layout::reads, step, false, paired},
-                 "if (q > 0) { VECTOR(REAL, 2) const w = roots_" + of(step) + "[(q - 1) * " + of(lead(step)) +
-                     " + j % " + of(lead(step)) + "]; TURN(re[s], im[s], w.x, w.y); }");
+                 "if (q > 0) { int const k = j % " + l + "; VECTOR(REAL, 2) w = " + roots + "(q < " + few +
+                     " ? q - 1 : " + few + " - 2 + q / " + few + ") * " + l + " + k]; if (q > " + few +
+                     " && q % " + few + " > 0) { VECTOR(REAL, 2) const v = " + roots + "(q % " + few +
+                     " - 1) * " + l + " + k]; TURN(w.x, w.y, v.x, v.y); } TURN(re[s], im[s], w.x, w.y); }");
+        }
         text_ += "#pragma unroll\n    for (int u = 0; u < " + of(work_.rounds(step)) + "; ++u) butterfly_" +
                  of(r) + "(re + u * " + of(r) + ", im + u * " + of(r) + ");\n";
     }
@@ -445,7 +458,9 @@ protected:
     // Whether a work-item has numbers of one transform alone, in the order of memory.
     bool is_fixed(layout const& by) const { return by.across && work_.items % work_.together == 0; }
     std::string where(layout const& by) const {
-        if (by.of == layout::reads || by.of == layout::writes) return "dft_place const there = mine; ";
+        if (by.of == layout::reads || by.of == layout::writes ||
+            (by.of == layout::pairs && work_.has_own_pairs))
+            return "dft_place const there = mine; ";
         return is_fixed(by) ? "dft_place const there = across; " : "dft_place const there = BEHIND(of); ";
     }
     // The head of a kernel, with a line for each buffer that not all kernels have, and what all work-items know.

@@ -168,7 +168,7 @@ private:
     // `x.batch` is what lies between parts, for sums of products.
     status launch(work const& w, handle<T const> from, place const& x, index_t parts, handle<T> to,
                   place const& c, index_t row) const {
-        index_t const flags = w.flags | (is_real ? dft_real : 0);
+        index_t const flags = w.flags | (is_real ? dft_real : 0) | dft_work<R>::room_on(leaf_.limits());
         dft_work<R> const by(w.points, flags);
         index_t const units = w.sets * (o_.sides.points / w.points);
         auto kernel = spectrum_kernel<T>({{w.points, flags, w.order, o_.sides.points, 0}}, by.items);
