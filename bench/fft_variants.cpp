@@ -128,7 +128,7 @@ struct library_kernel {
         sg::index_t const along = sg::dft_in_unit | sg::dft_out_unit;
         sg::dft_work<float> const by(points, along);
         sg::index_t const pairs = (by.can_pair(0) ? sg::dft_in_pairs : 0) |
-                                  (by.can_pair(by.radices.count - 1) ? sg::dft_out_pairs : 0);
+                                  (by.can_pair(by.steps.count - 1) ? sg::dft_out_pairs : 0);
         transforms = by.together, each = points / by.threads, threads = by.items;
         auto kernel = sg::dft_kernel<C, C>({{points, along | pairs, points, points, 0}}, by.items);
         kernel.definitions = sg::cuda_epilogue<C>(sg::identity{}).definitions();
