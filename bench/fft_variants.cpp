@@ -166,6 +166,28 @@ long before(std::string const& log, char const* word) {
     return std::atol(log.c_str() + at);
 }
 
+// What a thread and a block of a kernel take: as the device has it or, where there is none, as the compiler said.
+struct resources {
+    long registers, bytes;
+
+    resources(sg::cuda_binary const& made, char const* kernel, bool here)
+        : registers(before(made.log, " registers")), bytes(before(made.log, " bytes smem")) {
+        if (!here) return;
+        auto const in = sg::cuda_session::of(0).enter();
+        auto const& driver = sg::cuda_driver::get();
+        CUmodule module = nullptr;
+        CUfunction function = nullptr;
+        int of_thread = 0, of_block = 0;
+        check(driver.cuModuleLoadData(&module, made.code.c_str()), "to load a kernel");
+        check(driver.cuModuleGetFunction(&function, module, kernel), "to find a kernel");
+        check(driver.cuFuncGetAttribute(&of_thread, CU_FUNC_ATTRIBUTE_NUM_REGS, function),
+              "to ask about a kernel");
+        check(driver.cuFuncGetAttribute(&of_block, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function),
+              "to ask about a kernel");
+        registers = of_thread, bytes = of_block;
+    }
+};
+
 // 64 and, for a table of 32, half of them: exp(-2 pi i k / 64).
 std::vector<std::complex<float>> roots() {
     std::vector<std::complex<float>> all;
@@ -298,9 +320,9 @@ std::vector<variant> variants() {
 }
 
 // What a kernel compiles to.
-void print_made(sg::cuda_binary const& made, char const* kernel) {
-    std::printf("  %12ld  %9ld  %12ld", instructions(made.code, kernel), before(made.log, " registers"),
-                before(made.log, " bytes smem"));
+void print_made(sg::cuda_binary const& made, char const* kernel, bool here) {
+    resources const r(made, kernel, here);
+    std::printf("  %12ld  %9ld  %12ld", instructions(made.code, kernel), r.registers, r.bytes);
 }
 void print(std::vector<variant> const& all, std::vector<sg::cuda_binary> const& made,
            std::vector<column> const& columns, sg::cuda_binary const& of_library) {
@@ -313,14 +335,14 @@ void print(std::vector<variant> const& all, std::vector<sg::cuda_binary> const& 
         variant const& x = all[v];
         std::printf("%10d  %6d  %7d  %-8s  %5d  %7d", x.transforms, x.each, x.entries,
                     x.unrolled ? "unrolled" : "loop", x.pitch, x.threads());
-        print_made(made[v], "fft64");
+        print_made(made[v], "fft64", !columns.empty());
         for (column const& c : columns) std::printf("  %9.2f", c.variants[v] * 1e6);
         std::printf("\n");
     }
     library_kernel const ours;
     std::printf("%10d  %6d  %7s  %-8s  %5s  %7d", ours.transforms, ours.each, "-", "library", "-",
                 ours.threads);
-    print_made(of_library, ours.source.kernel);
+    print_made(of_library, ours.source.kernel, !columns.empty());
     for (column const& c : columns) std::printf("  %9.2f", c.library() * 1e6);
     std::printf("\n");
     for (column const& c : columns)
