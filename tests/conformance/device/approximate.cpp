@@ -77,6 +77,8 @@ TEMPLATE_TEST_CASE("sketched on a device", "", float, std::complex<double>) {
     };
     try_kind(sg::sketches::gaussian{}, 0.9);
     try_kind(sg::sketches::sparse_sign{4}, 0.9);
+    try_kind(sg::sketches::srht{}, 0.9);
+    try_kind(sg::sketches::srct{}, 0.9);
 }
 
 TEST_CASE("an approximate product on a device is refused, exact, or certified") {

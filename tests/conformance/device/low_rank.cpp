@@ -105,8 +105,8 @@ TEMPLATE_TEST_CASE("low_rank on a device: sketches and operands", "", float, std
         CHECK(f.report().bound.worst <= 1e-4);
         CHECK(f.rank() <= 8);
     };
-    for (auto const sketch :
-         {sg::low_rank_sketch::gaussian, sg::low_rank_sketch::signs, sg::low_rank_sketch::srht})
+    for (auto const sketch : {sg::low_rank_sketch::gaussian, sg::low_rank_sketch::signs,
+                              sg::low_rank_sketch::srht, sg::low_rank_sketch::srct})
         certified(sg::low_rank(device, there_a, {.tolerance = 1e-4, .seed = 3, .sketch = sketch}), a);
     certified(sg::low_rank(device, sg::factored(there_uv, there_w), {.tolerance = 1e-4, .seed = 3}), a);
     // Five rows that are not zero.

@@ -21,29 +21,6 @@ constexpr sg::dct_type types[] = {sg::dct_type::ii, sg::dct_type::iii, sg::dct_t
 // Pairs in one step and in several; odd; chirps of even and odd lengths; with single work-items and a rest of these.
 std::vector<index_t> some_lengths() { return {1, 2, 12, 17, 34, 64, 70, 75}; }
 
-// Calls f with trials of every layout, batch and ending.
-template <class Trial, class F>
-void every_option(Trial const& first, F const& f, int step = 1) {
-    using X = std::conditional_t<std::is_same_v<typename Trial::S, typename Trial::R>, typename Trial::R,
-                                 std::complex<typename Trial::R>>;
-    using R = typename Trial::R;
-    for (int way = 0; way < 10; way += step) {
-        INFO(way);
-        Trial t = first;
-        t.x_lies = way % layout::kinds, t.c_lies = (way * 3 + way / 5) % layout::kinds;
-        t.width = way == 4 ? 1 : 3, t.count = 1 + way % 3;
-        t.right = way % 2 == 1, t.ends = way % 4 == 2;
-        if (t.ends) t.alpha = X(R(1.5)), t.beta = X(R(-0.75));
-        if constexpr (sg::complex_like<X>) {
-            t.conjugates = way % 3 == 1;
-            if (way == 2) t.alpha = X(R(1.5), R(-0.5)), t.beta = X(R(0.25), R(2));
-            if (way == 4) t.alpha = X(R(0), R(1));
-        }
-        f(t, way);
-        double const limit = t.bound().worst * t.peak() * (t.ends ? 3 : 1);
-        REQUIRE(t.error() <= 2 * limit);
-    }
-}
 template <class R>
 void every_option_of(index_t n, int step = 1) {
     INFO(n);
@@ -87,21 +64,6 @@ void check_by_definition(Trial t, double& closest, double& typical) {
     bool const is_exact = t.d.cols < 3;
     typical = std::max(typical, is_exact ? 0 : error / bound.expected);
     closest = std::max(closest, is_exact ? 0 : error / bound.worst);
-}
-// The same bits in every layout.
-template <class Trial>
-void check_bits(Trial t) {
-    using C = typename Trial::result_type;
-    std::vector<C> expected, found;
-    t.width = 37;
-    t.error(&expected);
-    for (int lies = 0; lies < layout::kinds; ++lies) {
-        INFO(lies);
-        t.x_lies = lies, t.c_lies = (lies + 1) % layout::kinds, t.right = lies % 2 == 1;
-        found.clear();
-        t.error(&found);
-        REQUIRE(std::equal(found.begin(), found.end(), expected.begin(), expected.end()));
-    }
 }
 // How many elements of a product in place differ from those of one that is not: real and complex numbers in one memory,
 // line by line.

@@ -1,7 +1,8 @@
-// Sketches by a Hadamard transform on a device: numbers are added in the same order as on the host, so that results are
-// equal where no factor rounds.
+// Sketches by transforms on a device. With a Hadamard transform numbers are added in the same order as on the host, so
+// that results are equal where no factor rounds; with a cosine transform they are within the bound.
 #include "catch.hpp"
 #include "conformance/device/matrix_there.hpp"
+#include "conformance/device/transforms.hpp"
 #include "policies.hpp"
 
 #include <stratagemm/stratagemm.hpp>
@@ -94,9 +95,95 @@ void transformed_sketches() {
     CHECK(wrong_in_batches<T>(9, 100, 1) == 0);
 }
 
+template <class X>
+using cosines = transforms::transform_trial<sg::transformed_sketch<sg::by_dct, X>, X, X>;
+
+// The sketch and a part of it, to fewer numbers and back, in some layouts, batches and endings.
+template <class X>
+void sampled_cosines(sg::index_t rows, sg::index_t cols, int step) {
+    INFO(rows << " x " << cols);
+    auto const all = sg::srct<X>(rows, cols, 0x123456789abcdef0);
+    auto const part = all.block(rows / 3, cols / 4, rows - rows / 3, (cols + 1) / 2);
+    for (bool const back : {false, true})
+        transforms::every_option(
+            cosines<X>{all},
+            [&](cosines<X>& t, int way) {
+                auto const d = way % 4 == 3 ? part : all;
+                t.d = back ? d.transposed() : d;
+                if (way % 5 == 1) t.d = sg::scaled(X(sg::real_t<X>(-1.5)), t.d);
+            },
+            step);
+}
+template <class X>
+double error_of_long_cosines(sg::index_t rows, sg::index_t cols, bool back) {
+    cosines<X> t{sg::srct<X>(rows, cols, 7)};
+    if (back) t.d = t.d.transposed();
+    t.width = 2, t.ends = true, t.alpha = X(sg::real_t<X>(0.5)), t.beta = X(sg::real_t<X>(2));
+    return t.error() / (t.bound().worst * t.peak() * 3);
+}
+
 } // namespace
 
 TEST_CASE("sketch by a transform on a device: float") { transformed_sketches<float>(); }
 TEST_CASE("sketch by a transform on a device: double") { transformed_sketches<double>(); }
 TEST_CASE("sketch by a transform on a device: complex64") { transformed_sketches<std::complex<float>>(); }
 TEST_CASE("sketch by a transform on a device: complex128") { transformed_sketches<std::complex<double>>(); }
+
+TEST_CASE("srct on a device: layouts, parts, batches, factors and epilogues") {
+    for (sg::index_t const cols : {1, 2, 17, 64})
+        sampled_cosines<float>((cols + 2) / 3, cols, cols > 16 ? 1 : 3);
+    sampled_cosines<float>(33, 33, 3);
+    for (sg::index_t const cols : {9, 34}) sampled_cosines<std::complex<float>>(5, cols, cols == 34 ? 1 : 3);
+    if (!under_test().leaf().limits().has_double) return;
+    sampled_cosines<double>(5, 12, 3);
+    sampled_cosines<std::complex<double>>(5, 15, 3);
+}
+TEST_CASE("srct on a device: columns that take several launches") {
+    for (bool const back : {false, true}) {
+        CHECK(error_of_long_cosines<float>(30, 9000, back) < 1);
+        CHECK(error_of_long_cosines<float>(3, 4099, back) < 1);
+        CHECK(error_of_long_cosines<std::complex<float>>(3, 4375, back) < 1);
+    }
+}
+TEST_CASE("srct on a device: the elements are those of the sketch, and results the same in every layout") {
+    for (sg::index_t const cols : {17, 64}) {
+        INFO(cols);
+        transforms::check_bits(cosines<float>{sg::srct<float>(6, cols, 5)});
+        transforms::check_bits(cosines<float>{sg::srct<float>(6, cols, 5).transposed()});
+    }
+    // A column of the identity gives a column of elements.
+    under_test const device;
+    auto const s = sg::srct<float>(7, 40, 11);
+    sg::matrix<float> const one(40, 40, [](sg::index_t i, sg::index_t j) { return i == j ? 1.0f : 0.0f; });
+    matrix_there<float> const there_one(device, one);
+    matrix_there<float> there_y(device, 7, 40);
+    sg::matrix<float> y(7, 40);
+    sg::gemm(device, s, there_one, there_y);
+    there_y.download(y);
+    double most = 0;
+    for (sg::index_t i = 0; i < 7; ++i)
+        for (sg::index_t j = 0; j < 40; ++j)
+            most = std::max(most, std::abs(double(y(i, j)) - double(s.element(i, j))));
+    CHECK(most < 4e-7);
+}
+TEST_CASE("srct on a device: what a plan says, and what is refused") {
+    under_test const device;
+    cosines<float> t{sg::srct<float>(9, 64, 5)};
+    auto const plan = sg::plan(device, t.shape());
+    CHECK(plan.describe() ==
+          "9 rows of a dct of 64 points, by a dft of 32 points, radices 8 4, in one launch, "
+          "with random signs");
+    CHECK(plan.estimate() > 0);
+    auto room = plan.workspace();
+    CHECK(under_test::space::share(room) >= (2 + 64) * sizeof(int));
+    // A plan of another sketch, of one point.
+    sg::plan const other(
+        device, sg::shape<sg::transformed_sketch_form<sg::by_dct, float>, float, float>{9, 3, 30000});
+    auto memory = device.reserve(other.workspace());
+    memory.or_throw();
+    matrix_there<float> const x(device, 30000, 3);
+    matrix_there<float> y(device, 9, 3);
+    auto const done = other.try_run(sg::product(sg::srct<float>(9, 30000, 5), x, y), *memory);
+    CHECK(!done);
+    CHECK(std::string(done.error().what()).find("facts()") != std::string::npos);
+}

@@ -146,7 +146,7 @@ struct transform_trial {
         if constexpr (requires { d.peak(); })
             return d.peak();
         else
-            return static_cast<double>(d.scale);
+            return static_cast<double>(std::abs(d.scale));
     }
 
 private:
@@ -173,5 +173,44 @@ private:
             go(d, y, e, c);
     }
 };
+
+// Calls f with trials of every layout, batch and ending.
+template <class Trial, class F>
+void every_option(Trial const& first, F const& f, int step = 1) {
+    using X = std::conditional_t<std::is_same_v<typename Trial::S, typename Trial::R>, typename Trial::R,
+                                 std::complex<typename Trial::R>>;
+    using R = typename Trial::R;
+    for (int way = 0; way < 10; way += step) {
+        INFO(way);
+        Trial t = first;
+        t.x_lies = way % layout::kinds, t.c_lies = (way * 3 + way / 5) % layout::kinds;
+        t.width = way == 4 ? 1 : 3, t.count = 1 + way % 3;
+        t.right = way % 2 == 1, t.ends = way % 4 == 2;
+        if (t.ends) t.alpha = X(R(1.5)), t.beta = X(R(-0.75));
+        if constexpr (sg::complex_like<X>) {
+            t.conjugates = way % 3 == 1;
+            if (way == 2) t.alpha = X(R(1.5), R(-0.5)), t.beta = X(R(0.25), R(2));
+            if (way == 4) t.alpha = X(R(0), R(1));
+        }
+        f(t, way);
+        double const limit = t.bound().worst * t.peak() * (t.ends ? 3 : 1);
+        REQUIRE(t.error() <= 2 * limit);
+    }
+}
+// The same bits in every layout.
+template <class Trial>
+void check_bits(Trial t) {
+    using C = typename Trial::result_type;
+    std::vector<C> expected, found;
+    t.width = 37;
+    t.error(&expected);
+    for (int lies = 0; lies < layout::kinds; ++lies) {
+        INFO(lies);
+        t.x_lies = lies, t.c_lies = (lies + 1) % layout::kinds, t.right = lies % 2 == 1;
+        found.clear();
+        t.error(&found);
+        REQUIRE(std::equal(found.begin(), found.end(), expected.begin(), expected.end()));
+    }
+}
 
 } // namespace transforms

@@ -41,10 +41,14 @@ struct dft_pair {
     constexpr R imag() const { return im; }
 };
 
+// All points of a transform are rows of X and of C. Another type of this says which are, where dft_sampled is meant: it is
+// what kernels get for that.
+struct dft_all_points {};
+
 // A product whose A is a transform and whose B and C are views on a device. `turned`: the caller's product is the
 // transposed one. `lines`: 0, or dft_parts for a cosine transform of the real parts of complex numbers, with
 // dft_second_part of the imaginary ones.
-template <class Leaf, class Q, class Arena>
+template <class Leaf, class Q, class Arena, class Share = dft_all_points>
 class dft_on_device {
     using C = typename Q::c_type;
     using R = real_t<C>;
@@ -54,6 +58,7 @@ class dft_on_device {
     template <class T>
     using handle = typename space::template handle<T>;
     static constexpr bool is_cosine_transform = requires(Q const& p) { p.a.first; };
+    static constexpr bool is_sampled = !std::is_same_v<Share, dft_all_points>;
 
     // Where a launch reads or writes.
     struct place {
@@ -69,8 +74,9 @@ class dft_on_device {
 
 public:
     dft_on_device(Leaf const& leaf, Q const& problem, dft_device_way<R> const& way, bool turned,
-                  index_t lines = 0)
-        : leaf_(leaf), p_(problem), turned_(turned), way_(way), division_(way.division), lines_(lines) {
+                  index_t lines = 0, Share const& share = {})
+        : leaf_(leaf), p_(problem), turned_(turned), way_(way), division_(way.division),
+          lines_(lines | (is_sampled ? dft_sampled : 0)), share_(share) {
         auto const& a = p_.a;
         bool const from_spectrum = way.kind == dft_kind::from_half || way.kind == dft_kind::from_mirrored;
         index_t const n = way.n, half = n / 2 + 1;
@@ -272,7 +278,12 @@ private:
                                     spectrum, last);
             };
             if constexpr (is_cosine_transform)
-                if (is_cosine(kind_of(w.flags))) return with(row_factor_);
+                if (is_cosine(kind_of(w.flags))) {
+                    if constexpr (is_sampled)
+                        return with(row_factor_, share_);
+                    else
+                        return with(row_factor_);
+                }
             return with();
         };
         return or_no_memory([&] {
@@ -295,6 +306,7 @@ private:
     place x_, c_;
     C factor_{}, beta_{};
     R row_factor_{};
+    Share share_;
 };
 
 STRATAGEMM_END

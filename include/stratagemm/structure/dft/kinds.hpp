@@ -328,6 +328,36 @@ inline constexpr char dft_cosine_4_halved_text[] = R"(
     }
 )";
 
+// Sketches: rows of a part of the points, [point0, point0 + part_rows), are on the side of the sums, with random signs;
+// and on the other side are rows of sampled points, where places[point] is the row or -1.
+inline constexpr char dft_sampled_text[] = R"(
+#undef X_ROW
+#undef FINISH_ROW
+#define IS_IN_PART(point) ((point) >= point0 && (point) < point0 + part_rows)
+#define SIGNED(point, from)                                                           \
+    ((uint)signs[(point) & (((index)1 << SIGN_SHIFT) - 1)] >> (int)((point) >> SIGN_SHIFT) & 1 ? -(from) : (from))
+#if SIGNS_IN
+#define X_ROW(there, point)                                                           \
+    (IS_IN_PART(point) ? SIGNED(point, X_NUMBER(X_AT(there, (point) - point0))) : (REAL)0)
+#define C_ROW(point) places[point]
+#define TO_C(point, from) (from)
+#else
+#define X_ROW(there, point) (places[point] < 0 ? (REAL)0 : X_NUMBER(X_AT(there, (index)places[point])))
+#define C_ROW(point) (IS_IN_PART(point) ? (point) - point0 : -1)
+#define TO_C(point, from) SIGNED(point, from)
+#endif
+#define FINISH_ROW(there, point, from)                                                \
+    do {                                                                              \
+        index const to_row = C_ROW(point);                                            \
+        if (to_row >= 0) {                                                            \
+            REAL const given = from;                                                  \
+            REAL result = REAL_FACTOR * TO_C(point, given);                           \
+            END_REAL(result, there, to_row)                                           \
+            C_NUMBER(C_AT(there, to_row), result);                                    \
+        }                                                                             \
+    } while (0)
+)";
+
 inline char const* text_of(dft_kind kind) {
     switch (kind) {
     case dft_kind::to_half: return dft_to_half_text;

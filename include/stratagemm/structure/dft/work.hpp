@@ -139,7 +139,9 @@ inline constexpr index_t dft_from_chirp = 65536;    // a chirp is transformed, a
 inline constexpr index_t dft_parts = 1 << 24;       // a cosine transform of the real parts of complex numbers
 inline constexpr index_t dft_second_part = 1 << 25; // with dft_parts: of the imaginary parts
 inline constexpr index_t dft_roomy = 1 << 26;       // a group has twice dft_work::most_room
-inline constexpr index_t dft_free_flag = 1 << 27;   // this and greater ones are for kernels that add to these
+inline constexpr index_t dft_sampled =
+    1 << 27; // of a cosine transform: rows of X or of C are some of the points
+inline constexpr index_t dft_free_flag = 1 << 28; // this and greater ones are for kernels that add to these
 // Bits 20 to 23: the kind, of elements that are read from X, and of results that are written to C.
 constexpr index_t flags_of(dft_kind kind) { return static_cast<index_t>(kind) << 20; }
 constexpr dft_kind kind_of(index_t flags) { return static_cast<dft_kind>(flags >> 20 & 15); }

@@ -29,7 +29,8 @@ public:
         begin();
         text_ += std::string(dft_places_text) + dft_memory_text;
         if (kind_of(flags_) != dft_kind::whole)
-            text_ += std::string(dft_kinds_text) + text_of(kind_of(flags_));
+            text_ += std::string(dft_kinds_text) + (has(dft_sampled) ? dft_sampled_text : "") +
+                     text_of(kind_of(flags_));
         kernel();
         return std::move(text_);
     }
@@ -166,6 +167,10 @@ protected:
         turns("TURN_BETWEEN", "turns_between", by.between);
         text_ += "#define REAL_POINTS ((index)" + of(real_points(kind_of(flags_), length())) + ")\n";
         define("PARTS", has(dft_parts) ? 2 : 1), define("PART", has(dft_second_part) ? 1 : 0);
+        if (!has(dft_sampled)) return;
+        dft_kind const kind = kind_of(flags_);
+        define("SIGN_SHIFT", larger_of(0, bits_of(real_points(kind, length())) - 5));
+        define("SIGNS_IN", kind == dft_kind::cosine_2 || kind == dft_kind::cosine_2_halved);
     }
     // NAME(k), a factor: from a table, or a product if that is long, since OpenCL has 64 KiB for all tables of a
     // kernel.
@@ -490,8 +495,13 @@ protected:
         layout const head{layout::reads, 0, false, pairs_in}, tail{layout::writes, last(), false, pairs_out};
         layout const flat_head{layout::flat, 0, work_.across, false},
             flat_tail{layout::flat, 0, has(dft_out_across), false};
-        open(is_cosine(kind_of(flags_)) ? "dft(REAL row_factor, DFT_PARAMETERS)" : "dft(DFT_PARAMETERS)",
-             has(dft_out_spectrum) ? "    OPEN(OUT const, spectrum);\n" : "");
+        std::string const factor = is_cosine(kind_of(flags_)) ? "REAL row_factor, " : "",
+                          sample = has(dft_sampled) ? "index point0, index part_rows, BUFFER(int const, "
+                                                      "signs), BUFFER(int const, places), "
+                                                    : "";
+        open("dft(" + factor + sample + "DFT_PARAMETERS)",
+             std::string(has(dft_out_spectrum) ? "    OPEN(OUT const, spectrum);\n" : "") +
+                 (has(dft_sampled) ? "    OPEN(int const, signs);\n    OPEN(int const, places);\n" : ""));
         if (work_.meets_in) {
             read_pairs({layout::pairs, 0, work_.across, false}, head);
         } else if (work_.flat_in) {

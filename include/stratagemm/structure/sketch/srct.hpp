@@ -1,11 +1,23 @@
-// Products with a subsampled randomized cosine transform: the other operand is put into workspace with signs and zeros,
-// a panel of columns at a time, the policy transforms the panel in place, and sampled rows of it are written to C; or
-// the other way round.
+// Products with a subsampled randomized cosine transform. On the host the other operand is put into workspace with signs
+// and zeros, a panel of columns at a time, the policy transforms the panel in place, and sampled rows of it are written
+// to C; or the other way round. On a device the kernels of cosine transforms read with signs and write sampled rows.
 #pragma once
 
 #include "transformed.hpp"
 
 STRATAGEMM_BEGIN
+
+// What kernels of cosine transforms get of a sketch (dft_sampled_text): the rows of the part on the side of the sums, the
+// words of signs, and the row that each point is.
+template <class Space>
+struct srct_share_on {
+    index_t first, count;
+    typename Space::template handle<int const> signs, places;
+};
+template <class F, class Space>
+void each_given(F&& f, srct_share_on<Space> const& x) {
+    f(x.first), f(x.count), f(x.signs), f(x.places);
+}
 
 template <policy P>
 class transformed_sketch_product<by_dct, P> : public product_over<P> {
@@ -21,7 +33,7 @@ class transformed_sketch_product<by_dct, P> : public product_over<P> {
 public:
     using typename product_over<P>::space;
     using typename product_over<P>::arena;
-    static constexpr bool on_host = host_leaf<Leaf>;
+    static constexpr bool on_host = host_leaf<Leaf>, on_device = !on_host && device_leaf<Leaf, space>;
 
     using product_over<P>::product_over;
 
@@ -33,13 +45,13 @@ public:
                        right = is_view<A>::value && is_transformed_sketch<B>;
         if constexpr (!(left || right) || !is_view<typename Q::c_operand>::value) {
             return verdict::structure;
-        } else if constexpr (!on_host) {
+        } else if constexpr (!on_host && !on_device) {
             return verdict::leaf;
         } else {
             using T = typename std::conditional_t<left, A, B>::value_type;
             using X = std::conditional_t<left, typename Q::b_type, typename Q::a_type>;
             return types_if(std::is_same_v<X, T> && std::is_same_v<typename Q::c_type, T>) &
-                   epilogue_if(epilogue_for<typename Q::epilogue_type, T>) &
+                   epilogue_if(sketch_ends_with<P, typename Q::epilogue_type, T>) &
                    answer<transform_of<T>, inner_problem<T>>();
         }
     }();
@@ -48,9 +60,16 @@ public:
     footprint workspace(S const& s) const {
         using T = typename S::wide_type;
         sides<S> const x(s);
-        footprint need = inner<T>().workspace(shape_of_panel(s, columns_at_once(s)));
-        space::share(need) +=
-            bytes_of_sample<real_t<T>, arena>(x.points, x.rows) + bytes<T>(x.points * columns_at_once(s));
+        footprint need;
+        if constexpr (on_device) {
+            space::share(need) =
+                bytes<int>(words_of(x)) + bytes<int>(x.points) +
+                dct_workspace<T, arena>(way_of(s), x.forward ? x.rows : x.cols, x.columns, s.count, s.adds);
+        } else {
+            need = inner<T>().workspace(shape_of_panel(s, columns_at_once(s)));
+            space::share(need) +=
+                bytes_of_sample<real_t<T>, arena>(x.points, x.rows) + bytes<T>(x.points * columns_at_once(s));
+        }
         return need;
     }
     // That of the transform, whose norms are of all points: zeros have no part in the product, and the largest element
@@ -74,19 +93,32 @@ public:
         sides<S> const x(s);
         auto const f = [](index_t n) { return static_cast<double>(n); };
         auto const whole = shape_of_panel(s, x.columns * s.count);
-        double const moved = f(x.columns * s.count) * (f(x.points) + f(x.cols) + 2 * f(x.rows)) * sizeof(T);
-        return inner<T>().estimate(whole) + moved / 10e9 / (s.alone ? 1 : all_threads(this->leaf())) + 0.1e-6;
+        if constexpr (on_device) { // rows that are left out are not read or written
+            double const left_out = f(x.columns * s.count) * (2 * f(x.points) - f(x.cols) - f(x.rows));
+            return inner<T>().estimate(whole) - left_out * sizeof(T) / this->leaf().limits().bandwidth + 5e-6;
+        } else {
+            double const moved =
+                f(x.columns * s.count) * (f(x.points) + f(x.cols) + 2 * f(x.rows)) * sizeof(T);
+            return inner<T>().estimate(whole) + moved / 10e9 / (s.alone ? 1 : all_threads(this->leaf())) +
+                   0.1e-6;
+        }
     }
     template <class S>
     std::string describe(S const& s) const {
         using T = typename S::wide_type;
         return std::to_string(sides<S>(s).rows) + " rows of a " +
-               inner<T>().describe(shape_of_panel(s, columns_at_once(s))) + ", with random signs";
+               inner<T>().describe(shape_of_panel(s, on_host ? columns_at_once(s) : 1)) +
+               ", with random signs";
     }
 
     template <class Q>
     status operator()(Q const& p, arena& memory) const {
-        if constexpr (is_transformed_sketch<typename Q::a_operand>) {
+        if constexpr (on_device) {
+            if constexpr (is_transformed_sketch<typename Q::a_operand>)
+                return launch(p, false, memory);
+            else
+                return launch(p.transposed(), true, memory);
+        } else if constexpr (is_transformed_sketch<typename Q::a_operand>) {
             return transform(p, memory);
         } else { // C^T = B^T A^T
             auto q = p.with_epilogue(turned_epilogue<typename Q::epilogue_type>{p.epilogue}).transposed();
@@ -110,10 +142,74 @@ private:
     static auto shape_of_panel(S const& s, index_t columns) {
         sides<S> const x(s);
         inner_shape<typename S::wide_type> one{x.points, columns, x.points};
-        one.a_facts = {x.forward ? dct_type::ii : dct_type::iii};
+        one.a_facts = {type_of(x)};
         one.alone = s.alone;
         return one;
     }
+    template <class X>
+    static dct_type type_of(X const& x) {
+        return x.forward ? dct_type::ii : dct_type::iii;
+    }
+    // The transform without the factors of sketches, but that of the constant row.
+    template <class R, class X>
+    static dct<R> transform_itself(X const& x) {
+        dct<R> d(x.points, type_of(x));
+        d.first = static_cast<R>(0.70710678118654752440);
+        return d;
+    }
+    static status other_plan() {
+        return failure(errc::argument,
+                       "srct: the plan is one of another sketch; give its shape the facts() of the operand");
+    }
+
+    // ---- on a device --------------------------------------------------------------------------------------
+    template <class S>
+    static auto way_of(S const& s) {
+        sides<S> const x(s);
+        return dft_device_way<real_t<typename S::c_type>>::cosine(static_cast<int>(type_of(x)), x.points);
+    }
+    template <class X>
+    static index_t words_of(X const& x) {
+        return sign_places(bits_of(x.points)).words();
+    }
+    template <class Q>
+    status launch(Q const& p, bool turned, arena& memory) const {
+        using T = typename Q::c_type;
+        using R = real_t<T>;
+        using share = srct_share_on<space>;
+        using transform =
+            problem<dct<R>, typename Q::b_operand, typename Q::c_operand, typename Q::epilogue_type>;
+        auto const s = p.shape();
+        sides<decltype(s)> const x(s);
+        if (!memory.fits(workspace(s))) return other_plan();
+        typename arena::scope const scope(memory);
+        auto const signs = memory.template take<int>(words_of(x)),
+                   places = memory.template take<int>(x.points);
+        auto const leaf = this->leaf();
+        if (status done = write_sample_on_device<T>(leaf, p.a.seed, by_dct::number, x.points, p.a.first_row(),
+                                                    x.rows, true, signs, places);
+            !done)
+            return done;
+        transform const whole{scaled_by(p.alpha, static_cast<typename Q::scalar>(p.a.scale)),
+                              transform_itself<R>(x),
+                              p.b,
+                              p.beta,
+                              p.e,
+                              p.c,
+                              p.epilogue,
+                              p.count,
+                              0,
+                              p.b_step,
+                              p.e_step,
+                              p.c_step,
+                              p.row0,
+                              p.col0};
+        auto const way = way_of(s);
+        return dct_launches<Leaf, transform, arena, share>(
+            leaf, whole, way, turned, share{p.a.first_col(), x.cols, signs, places})(memory);
+    }
+
+    // ---- on the host --------------------------------------------------------------------------------------
     // A panel stays in the last cache.
     template <class S>
     static index_t columns_at_once(S const& s) {
@@ -130,17 +226,12 @@ private:
         auto const s = p.shape();
         sides<decltype(s)> const x(s);
         index_t const at_once = columns_at_once(s);
-        if (!memory.fits(workspace(s)))
-            return failure(
-                errc::argument,
-                "srct: the plan is one of another sketch; give its shape the facts() of the operand");
+        if (!memory.fits(workspace(s))) return other_plan();
         typename arena::scope const scope(memory);
         auto const tables =
             write_sample<R>(this->leaf(), p.a.sample(), x.points, p.a.first_row(), x.rows, memory);
         T* const room = memory.template take<T>(x.points * at_once);
-        dct<R> d(x.points);
-        d.first = static_cast<R>(0.70710678118654752440);
-        if (!x.forward) d = d.transposed();
+        dct<R> const d = transform_itself<R>(x);
         bool const along = rows_are_closer(p.b);
         for (index_t b = 0; b < p.count; ++b)
             for (index_t j = 0; j < p.c.cols; j += at_once) {

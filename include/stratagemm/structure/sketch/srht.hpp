@@ -10,13 +10,6 @@ STRATAGEMM_BEGIN
 template <policy P>
 class transformed_sketch_product<by_hadamard, P> : public product_over<P> {
     using Leaf = leaf_of<P>;
-    template <class Epilogue, class Sum>
-    static constexpr bool runs = [] {
-        if constexpr (!host_leaf<Leaf> && device_leaf<Leaf, typename P::space>)
-            return has_source<Epilogue, typename Leaf::template epilogue<Sum>>;
-        else
-            return epilogue_for<Epilogue, Sum>;
-    }();
 
 public:
     using typename product_over<P>::space;
@@ -39,7 +32,7 @@ public:
             using T = typename std::conditional_t<left, A, B>::value_type;
             using X = std::conditional_t<left, typename Q::b_type, typename Q::a_type>;
             return types_if(std::is_same_v<X, T> && std::is_same_v<typename Q::c_type, T>) &
-                   epilogue_if(runs<typename Q::epilogue_type, T>);
+                   epilogue_if(sketch_ends_with<P, typename Q::epilogue_type, T>);
         }
     }();
 

@@ -111,6 +111,16 @@ inline constexpr bool is_transformed_sketch = false;
 template <class Kind, class T>
 inline constexpr bool is_transformed_sketch<transformed_sketch<Kind, T>> = true;
 
+// Whether products with such sketches by policy P end with an epilogue of sums of type Sum.
+template <class P, class Epilogue, class Sum>
+inline constexpr bool sketch_ends_with = [] {
+    using Leaf = leaf_of<P>;
+    if constexpr (!host_leaf<Leaf> && device_leaf<Leaf, typename P::space>)
+        return has_source<Epilogue, typename Leaf::template epilogue<Sum>>;
+    else
+        return epilogue_for<Epilogue, Sum>;
+}();
+
 // What the products of such sketches share. A product with the sketch on the right runs as the transposed product.
 // `forward`: the sketch maps columns of the other operand to fewer numbers, and its transposed maps these back.
 template <class S>
