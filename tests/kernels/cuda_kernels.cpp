@@ -464,7 +464,8 @@ void add_toeplitz(std::vector<kernel>& to) {
 // One launch with real numbers: of lines that lie one after another; of lines that lie side by side, with all that may
 // end a product; and a chirp.
 template <class In, class To>
-void add_kind(std::vector<kernel>& to, int capability, std::string const& name, sg::dft_kind kind) {
+void add_kind(std::vector<kernel>& to, int capability, std::string const& name, sg::dft_kind kind,
+              sg::index_t more_flags = 0) {
     using R = sg::real_t<To>;
     using sg::index_t;
     sg::cuda_epilogue<To> const none{sg::identity{}};
@@ -476,7 +477,8 @@ void add_kind(std::vector<kernel>& to, int capability, std::string const& name, 
         to.push_back({name + '-' + sg::type_letter<R>() + '-' + which, sg::cuda_source_of(made), true});
     };
     bool const is_real = is_cosine(kind);
-    index_t const flags = flags_of(kind) | (is_real ? 0 : sg::dft_in_aligned | sg::dft_out_aligned),
+    index_t const flags =
+                      flags_of(kind) | more_flags | (is_real ? 0 : sg::dft_in_aligned | sg::dft_out_aligned),
                   along = flags | sg::dft_in_unit | sg::dft_out_unit,
                   across = flags | sg::dft_in_across | sg::dft_out_across,
                   chirp = sg::dft_in_chirp | sg::dft_out_chirp;
@@ -500,6 +502,8 @@ void add_real_dft(std::vector<kernel>& to, int capability) {
     if (capability != 90) return;
     add_kind<R, R>(to, capability, "dct3", sg::dft_kind::cosine_3_halved);
     add_kind<R, R>(to, capability, "dct4", sg::dft_kind::cosine_4_halved);
+    add_kind<R, R>(to, capability, "srct", sg::dft_kind::cosine_2_halved, sg::dft_sampled);
+    add_kind<R, R>(to, capability, "srct-transposed", sg::dft_kind::cosine_3_halved, sg::dft_sampled);
 }
 
 std::vector<kernel> kernels_for(int capability) {
