@@ -157,19 +157,11 @@ struct random_matrix {
             using normals = sg::problem<sg::gaussian_sketch<T>, in<P, T>, out<P, T>>;
             using signs = sg::problem<sg::sign_sketch<T>, in<P, T>, out<P, T>>;
             using samples = sg::problem<sg::transformed_sketch<sg::by_hadamard, T>, in<P, T>, out<P, T>>;
+            using cosines = sg::problem<sg::transformed_sketch<sg::by_dct, T>, in<P, T>, out<P, T>>;
             return sg::takes<sg::performer<P, normals>, normals> &&
-                   sg::takes<sg::performer<P, signs>, signs> && sg::takes<sg::performer<P, samples>, samples>;
-        } else {
-            return false;
-        }
-    }();
-};
-struct random_cosines {
-    template <class P, class T>
-    static constexpr bool takes = [] {
-        if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> || sg::complex_like<T>) {
-            using samples = sg::problem<sg::transformed_sketch<sg::by_dct, T>, in<P, T>, out<P, T>>;
-            return sg::takes<sg::performer<P, samples>, samples>;
+                   sg::takes<sg::performer<P, signs>, signs> &&
+                   sg::takes<sg::performer<P, samples>, samples> &&
+                   sg::takes<sg::performer<P, cosines>, cosines>;
         } else {
             return false;
         }
@@ -250,8 +242,7 @@ int main() {
     row<factors>("operand `factored`, as `low_rank` makes it");
     row<small_cores>(
         "operands `train`, `tucker_view`, `cp_view`, as `tensor_train`, `tucker` and `cp` make them");
-    row<random_matrix>("operands `gaussian`, `sparse_sign`, `count_sketch`, `srht`: a random A or B");
-    row<random_cosines>("operand `srct`: likewise");
+    row<random_matrix>("operands `gaussian`, `sparse_sign`, `count_sketch`, `srht`, `srct`: a random A or B");
     row<sampled>("result `sampled`: sparse C");
     row<kept>("operand `keep`: reused by `ozaki`");
 }
