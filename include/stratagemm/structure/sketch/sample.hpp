@@ -70,17 +70,24 @@ public:
         draw_four(sketch_stream::flips, static_cast<std::uint32_t>(word / 4), words);
         return (words[word % 4] >> signs_.bit(k) & 1) != 0;
     }
-    // The signs of words [from, to): those of point k go to signs[k].
+    // The signs of words [from, to): those of point k go to signs[k]. One bit of neighbouring words is signs of
+    // neighbouring points. No branch takes a random sign.
     template <class R>
     void write_signs(index_t from, index_t to, R* signs) const {
-        for (index_t w = from / 4 * 4; w < to; w += 4) {
-            std::uint32_t words[4];
-            draw_four(sketch_stream::flips, static_cast<std::uint32_t>(w / 4), words);
-            for (int bit = 0; bit < 32; ++bit)
-                for (index_t i = larger_of(w, from); i < smaller(w + 4, to); ++i) {
-                    index_t const k = (index_t{bit} << signs_.shift) + i;
-                    if (k < points_) signs[k] = words[i - w] >> bit & 1 ? R(-1) : R(1);
-                }
+        constexpr index_t width = 64;
+        for (index_t first = from / 4 * 4; first < to; first += width) {
+            std::uint32_t words[width];
+            index_t const begin = larger_of(first, from), end = smaller(first + width, to);
+            for (index_t w = first; w < end; w += 4) {
+                std::uint32_t four[4];
+                draw_four(sketch_stream::flips, static_cast<std::uint32_t>(w / 4), four);
+                for (index_t i = 0; i < 4; ++i) words[w - first + i] = four[i];
+            }
+            for (int bit = 0; bit < 32; ++bit) {
+                index_t const k = index_t{bit} << signs_.shift;
+                for (index_t w = begin; w < smaller(end, points_ - k); ++w)
+                    signs[k + w] = static_cast<R>(1 - 2 * static_cast<int>(words[w - first] >> bit & 1));
+            }
         }
     }
     index_t words() const { return signs_.words(); }
@@ -132,8 +139,9 @@ sample_tables<R> write_sample(Leaf const& by, point_sample const& sample, index_
     by.each(team, team, [&](int, int part) {
         auto const share = [&](index_t all, int p) { return all * p / team; };
         sample.write_signs(share(sample.words(), part), share(sample.words(), part + 1), signs);
-        for (index_t k = share(points, part); k < share(points, part + 1); ++k) of_points[k] = -1;
-        for (index_t i = share(count, part); i < share(count, part + 1); ++i)
+        index_t const last_point = share(points, part + 1), last_row = share(count, part + 1);
+        for (index_t k = share(points, part); k < last_point; ++k) of_points[k] = -1;
+        for (index_t i = share(count, part); i < last_row; ++i)
             of_rows[i] = static_cast<std::int32_t>(sample.point(first + i));
     });
     for (index_t i = 0; i < count; ++i) of_points[of_rows[i]] = static_cast<std::int32_t>(i);
