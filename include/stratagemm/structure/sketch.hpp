@@ -7,6 +7,7 @@
 //   sg::srht<float>(64, n, seed)                                    random signs, and sampled rows of a transform
 //   sg::srct<float>(64, n, seed)                                    the same with a cosine transform
 //   auto const list = sg::keep_left(gpu, sg::count_sketch<float>(64, n, seed));   signs, listed once for many products
+//   auto const drawn = sg::keep_left(gpu, sg::srht<float>(64, n, seed));          signs and sample, likewise
 //
 // An element has the same bits on the host and on every device; in float it is the element in double, rounded
 // (sketch/random.hpp has the generator). A part has the elements that the sketch has there, with their factor:
@@ -23,10 +24,9 @@
 #pragma once
 
 #include "../gemm.hpp"
+#include "sketch/keep.hpp"
 #include "sketch/product.hpp"
 #include "sketch/signs.hpp"
-#include "sketch/srct.hpp"
-#include "sketch/srht.hpp"
 
 STRATAGEMM_BEGIN
 

@@ -166,6 +166,25 @@ TEST_CASE("srct on a device: the elements are those of the sketch, and results t
             most = std::max(most, std::abs(double(y(i, j)) - double(s.element(i, j))));
     CHECK(most < 4e-7);
 }
+TEST_CASE("sketches by transforms that are kept on a device") {
+    under_test const device;
+    auto const try_one = [&](auto const& s) {
+        auto const x = uniform_matrix<float>(s.cols, 3, 1), y = uniform_matrix<float>(3, s.rows, 2);
+        matrix_there<float> const there_x(device, x), there_y(device, y);
+        matrix_there<float> c(device, s.rows, 3), e(device, 3, s.cols);
+        sg::matrix<float> expected(s.rows, 3), turned(3, s.cols);
+        auto const left = sg::keep_left(device, s), right = sg::keep(device, s);
+        sg::gemm(device, s, there_x, c), c.download(expected);
+        sg::gemm(device, left, there_x, c);
+        CHECK(differences(expected, c) == 0);
+        sg::gemm(device, there_y, s, e), e.download(turned);
+        sg::gemm(device, there_y, right, e);
+        CHECK(differences(turned, e) == 0);
+    };
+    try_one(sg::srht<float>(9, 40, 3)), try_one(sg::srht<float>(9, 40, 3).transposed());
+    try_one(sg::srht<float>(9, 40, 3).block(2, 5, 5, 20));
+    try_one(sg::srct<float>(9, 64, 3)), try_one(sg::srct<float>(9, 64, 3).block(2, 5, 5, 20));
+}
 TEST_CASE("srct on a device: what a plan says, and what is refused") {
     under_test const device;
     cosines<float> t{sg::srct<float>(9, 64, 5)};

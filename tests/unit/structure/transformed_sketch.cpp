@@ -318,6 +318,38 @@ TEMPLATE_TEST_CASE("srht and srct with strides, epilogues and long columns", "",
     }
 }
 
+TEMPLATE_TEST_CASE("srht and srct that are kept have the same results, and less workspace", "", float,
+                   std::complex<double>) {
+    using T = TestType;
+    sg::host const policy{2};
+    each_sketch<T>(30, 200, 8, [&](auto const& whole) {
+        auto const try_one = [&](auto const& s) {
+            auto const x = random_matrix<T>(s.cols, 3, 1), y = random_matrix<T>(3, s.rows, 2);
+            sg::matrix<T> c(s.rows, 3), d(s.rows, 3), e(3, s.cols), f(3, s.cols);
+            auto const left = sg::keep_left(policy, s), right = sg::keep(policy, s);
+            auto const copy = left;
+            sg::gemm(policy, s, x, c);
+            sg::gemm(policy, copy, x, d);
+            CHECK(same_bits(c, d));
+            sg::gemm(policy, y, s, e);
+            sg::gemm(policy, y, right, f);
+            CHECK(same_bits(e, f));
+            sg::gemm(policy, sg::scaled(T(2), sg::transposed(s)), sg::transposed(y), sg::transposed(e));
+            sg::gemm(policy, sg::scaled(T(2), sg::transposed(left)), sg::transposed(y), sg::transposed(f));
+            CHECK(same_bits(e, f));
+            auto const bytes = [&](auto const& a) {
+                return sg::plan(policy, sg::product(a, x, c).shape()).workspace().host;
+            };
+            CHECK(bytes(left.view()) < bytes(s));
+            CHECK(bytes(left.view().block(0, 0, s.rows, s.cols)) == bytes(s)); // a part draws again
+        };
+        try_one(whole);
+        try_one(whole.transposed());
+        try_one(whole.block(5, 20, 12, 100));
+    });
+    CHECK_THROWS_AS(sg::keep_left(policy, sg::srct<T>(31, 30, 1)), sg::error);
+}
+
 TEST_CASE("srht and srct refuse what they cannot draw") {
     sg::matrix<float> const x(100, 2);
     auto const message = [&](auto const& s) {

@@ -91,6 +91,9 @@ public:
         }
     }
     index_t words() const { return signs_.words(); }
+    index_t points() const { return points_; }
+    std::uint64_t seed() const { return seed_; }
+    int kind() const { return kind_; }
 
 private:
     std::uint32_t mask() const { return (1u << half_) - 1; }
@@ -148,16 +151,31 @@ sample_tables<R> write_sample(Leaf const& by, point_sample const& sample, index_
     return {signs, of_rows, of_points};
 }
 
-// On a device: the words of signs, and the point of each of the rows [first, first + count) or, if by_point, the row of
-// each point, less `first`, or -1.
-template <class T, class Leaf, class Handle>
-status write_sample_on_device(Leaf const& leaf, std::uint64_t seed, int kind, index_t points, index_t first,
-                              index_t count, bool by_point, Handle const& signs, Handle const& places) {
-    seed_words const key(seed);
-    index_t const words = sign_places(bits_of(points)).words(), all = by_point ? points : count;
-    return leaf.launch(sketch_kernel<T>("write_sample"), groups_for_each(larger_of(words, all), 256), signs,
-                       places, key.first, key.second, kind, point_sample::half_of(points), words, points,
-                       first, count, int{by_point});
+// On a device: the words of signs, and the point of each of the rows [first, first + count) or, by_point, the row of each
+// point, less `first`, or -1.
+template <class Space>
+struct sample_there {
+    typename Space::template handle<int const> signs, places;
+};
+template <class Arena>
+std::size_t bytes_of_sample_there(index_t points, index_t places) {
+    auto const bytes = [](index_t count) {
+        return Arena::rounded(static_cast<std::size_t>(count < 0 ? 0 : count) * sizeof(int));
+    };
+    return bytes(sign_places(bits_of(points)).words()) + bytes(places);
+}
+template <class T, class Space, class Leaf, class Arena>
+result<sample_there<Space>> write_sample_there(Leaf const& leaf, point_sample const& sample, index_t first,
+                                               index_t count, bool by_point, Arena& memory) {
+    index_t const all = by_point ? sample.points() : count;
+    auto const signs = memory.template take<int>(sample.words()), places = memory.template take<int>(all);
+    seed_words const key(sample.seed());
+    status done = leaf.launch(sketch_kernel<T>("write_sample"),
+                              groups_for_each(larger_of(sample.words(), all), 256), signs, places, key.first,
+                              key.second, sample.kind(), point_sample::half_of(sample.points()),
+                              sample.words(), sample.points(), first, count, int{by_point});
+    if (!done) return done;
+    return sample_there<Space>{signs, places};
 }
 
 STRATAGEMM_END

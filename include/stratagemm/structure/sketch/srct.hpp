@@ -63,12 +63,12 @@ public:
         footprint need;
         if constexpr (on_device) {
             space::share(need) =
-                bytes<int>(words_of(x)) + bytes<int>(x.points) +
+                bytes_to_draw_there<arena>(x, true) +
                 dct_workspace<T, arena>(way_of(s), x.forward ? x.rows : x.cols, x.columns, s.count, s.adds);
         } else {
             need = inner<T>().workspace(shape_of_panel(s, columns_at_once(s)));
             space::share(need) +=
-                bytes_of_sample<real_t<T>, arena>(x.points, x.rows) + bytes<T>(x.points * columns_at_once(s));
+                bytes_to_draw<real_t<T>, arena>(x) + bytes<T>(x.points * columns_at_once(s));
         }
         return need;
     }
@@ -95,12 +95,13 @@ public:
         auto const whole = shape_of_panel(s, x.columns * s.count);
         if constexpr (on_device) { // rows that are left out are not read or written
             double const left_out = f(x.columns * s.count) * (2 * f(x.points) - f(x.cols) - f(x.rows));
-            return inner<T>().estimate(whole) - left_out * sizeof(T) / this->leaf().limits().bandwidth + 5e-6;
+            return inner<T>().estimate(whole) - left_out * sizeof(T) / this->leaf().limits().bandwidth +
+                   (x.kept ? 2e-6 : 5e-6);
         } else {
             double const moved =
                 f(x.columns * s.count) * (f(x.points) + f(x.cols) + 2 * f(x.rows)) * sizeof(T);
-            return inner<T>().estimate(whole) + moved / 10e9 / (s.alone ? 1 : all_threads(this->leaf())) +
-                   0.1e-6;
+            return inner<T>().estimate(whole) +
+                   (moved / 10e9 + seconds_to_sample(x)) / (s.alone ? 1 : all_threads(this->leaf())) + 0.1e-6;
         }
     }
     template <class S>
@@ -168,10 +169,6 @@ private:
         sides<S> const x(s);
         return dft_device_way<real_t<typename S::c_type>>::cosine(static_cast<int>(type_of(x)), x.points);
     }
-    template <class X>
-    static index_t words_of(X const& x) {
-        return sign_places(bits_of(x.points)).words();
-    }
     template <class Q>
     status launch(Q const& p, bool turned, arena& memory) const {
         using T = typename Q::c_type;
@@ -183,13 +180,9 @@ private:
         sides<decltype(s)> const x(s);
         if (!memory.fits(workspace(s))) return other_plan();
         typename arena::scope const scope(memory);
-        auto const signs = memory.template take<int>(words_of(x)),
-                   places = memory.template take<int>(x.points);
         auto const leaf = this->leaf();
-        if (status done = write_sample_on_device<T>(leaf, p.a.seed, by_dct::number, x.points, p.a.first_row(),
-                                                    x.rows, true, signs, places);
-            !done)
-            return done;
+        auto sample = tables_there<T, space>(leaf, p.a, true, memory);
+        if (!sample) return sample.take_status();
         transform const whole{scaled_by(p.alpha, static_cast<typename Q::scalar>(p.a.scale)),
                               transform_itself<R>(x),
                               p.b,
@@ -206,7 +199,7 @@ private:
                               p.col0};
         auto const way = way_of(s);
         return dct_launches<Leaf, transform, arena, share>(
-            leaf, whole, way, turned, share{p.a.first_col(), x.cols, signs, places})(memory);
+            leaf, whole, way, turned, share{p.a.first_col(), x.cols, sample->signs, sample->places})(memory);
     }
 
     // ---- on the host --------------------------------------------------------------------------------------
@@ -228,8 +221,7 @@ private:
         index_t const at_once = columns_at_once(s);
         if (!memory.fits(workspace(s))) return other_plan();
         typename arena::scope const scope(memory);
-        auto const tables =
-            write_sample<R>(this->leaf(), p.a.sample(), x.points, p.a.first_row(), x.rows, memory);
+        auto const tables = tables_of<R>(this->leaf(), p.a, memory);
         T* const room = memory.template take<T>(x.points * at_once);
         dct<R> const d = transform_itself<R>(x);
         bool const along = rows_are_closer(p.b);

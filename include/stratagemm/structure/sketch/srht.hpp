@@ -45,13 +45,13 @@ public:
             using T = typename S::wide_type;
             index_t const some =
                 x.columns == 1 ? s.count : x.columns; // vectors of a batch may be done together
-            space::share(need) = bytes<T>(hadamard_workspace<T>(x.points, some)) + bytes<int>(words_of(x)) +
-                                 bytes<int>(places_of<T>(x));
+            space::share(need) = bytes<T>(hadamard_workspace<T>(x.points, some)) +
+                                 bytes_to_draw_there<arena>(x, by_point<T>(x));
             return need;
         } else {
             auto const d = division_of(s);
-            space::share(need) = bytes_of_sample<R, arena>(x.points, x.rows) + bytes<R>(d.shared) +
-                                 bytes<R>(d.own * team_for(s));
+            space::share(need) =
+                bytes_to_draw<R, arena>(x) + bytes<R>(d.shared) + bytes<R>(d.own * team_for(s));
             return need;
         }
     }
@@ -74,12 +74,13 @@ public:
         if constexpr (on_device) {
             double const passes = is_whole<typename S::wide_type>(x) ? 0 : 2,
                          moved = f(x.columns * s.count) * (passes * f(x.points) + f(x.cols) + f(x.rows));
-            return moved * sizeof(typename S::wide_type) / this->leaf().limits().bandwidth + 8e-6;
+            return moved * sizeof(typename S::wide_type) / this->leaf().limits().bandwidth +
+                   (x.kept ? 5e-6 : 8e-6);
         } else {
             double const each = f(x.columns * s.count) * width_of<S>, threads = s.alone ? 1 : team_for(s),
                          bytes_moved = (f(x.cols) + 2 * f(x.rows)) * sizeof(R) * each,
                          moving = bytes_moved / 25e9,
-                         adding = (work_of(s) + f(x.points) * 0.5) / (1e9 * threads);
+                         adding = (work_of(s) * 1e-9 + seconds_to_sample(x)) / threads;
             return (moving < adding ? adding : moving) + 0.1e-6;
         }
     }
@@ -125,7 +126,7 @@ private:
     template <class S>
     static constexpr index_t width_of = complex_like<typename S::wide_type> ? 2 : 1;
 
-    // On a device: whether a transform is done at once; the words of signs, and the table of points or of rows.
+    // On a device: whether a transform is done at once; and whether it reads the rows of points, or the points of rows.
     template <class T, class X>
     static bool is_whole(X const& x) {
         return bits_of(x.points) <= hadamard_passes::most_bits(sizeof(T));
@@ -133,14 +134,6 @@ private:
     template <class T, class X>
     static bool by_point(X const& x) {
         return !x.forward || !is_whole<T>(x);
-    }
-    template <class X>
-    static index_t words_of(X const& x) {
-        return sign_places(bits_of(x.points)).words();
-    }
-    template <class T, class X>
-    static index_t places_of(X const& x) {
-        return by_point<T>(x) ? x.points : x.rows;
     }
     static status other_plan() {
         return failure(errc::argument,
@@ -153,17 +146,13 @@ private:
         sides<decltype(shape)> const x(shape);
         if (!memory.fits(workspace(shape))) return other_plan();
         typename arena::scope const scope(memory);
-        auto const signs = memory.template take<int>(words_of(x)),
-                   places = memory.template take<int>(places_of<T>(x));
-        if (status s = write_sample_on_device<T>(this->leaf(), p.a.seed, by_hadamard::number, x.points,
-                                                 p.a.first_row(), x.rows, by_point<T>(x), signs, places);
-            !s)
-            return s;
+        auto sample = tables_there<T, space>(this->leaf(), p.a, by_point<T>(x), memory);
+        if (!sample) return sample.take_status();
         using share = hadamard_share_on<space>;
         return hadamard_launches<Leaf, Q, arena, share>(this->leaf(), p, turned,
                                                         share{x.forward ? 1 : 2, x.forward ? 2 : 1,
-                                                              p.a.first_col(), x.cols, x.rows, signs,
-                                                              places})(memory);
+                                                              p.a.first_col(), x.cols, x.rows, sample->signs,
+                                                              sample->places})(memory);
     }
     template <class R>
     static std::size_t bytes(index_t numbers) {
@@ -201,15 +190,13 @@ private:
         sides<decltype(shape)> const x(shape);
         auto const d = division_of(shape);
         auto const fits = [&](int team) {
-            return memory.fits(
-                {bytes_of_sample<R, arena>(x.points, x.rows) + bytes<R>(d.shared) + bytes<R>(d.own * team)});
+            return memory.fits({bytes_to_draw<R, arena>(x) + bytes<R>(d.shared) + bytes<R>(d.own * team)});
         };
         int team = team_for(shape); // as workspace() had it, or fewer
         while (team > 1 && !fits(team)) --team;
         if (!fits(team)) return other_plan();
         typename arena::scope const scope(memory);
-        auto const tables =
-            write_sample<R>(this->leaf(), p.a.sample(), x.points, p.a.first_row(), x.rows, memory);
+        auto const tables = tables_of<R>(this->leaf(), p.a, memory);
         hadamard_job<Q> job(p);
         job.in = {.first = p.a.first_col(), .count = x.cols, .signs = tables.signs};
         job.out = {.count = x.rows, .rows = tables.rows, .points = tables.points};

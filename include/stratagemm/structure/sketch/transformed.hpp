@@ -58,9 +58,9 @@ struct transformed_sketch_form {
     requires P::is_backend using over = typename product_of_transformed<Kind, P>::type;
 
     index_t all_cols = 1;
-    bool turned = false;
+    bool turned = false, kept = false; // kept: what it draws lies in memory
 
-    transformed_sketch_form transposed() const { return {all_cols, !turned}; }
+    transformed_sketch_form transposed() const { return {all_cols, !turned, kept}; }
 };
 
 // rows x cols of it, or a part of these. T: the type of the elements, which are real.
@@ -75,7 +75,7 @@ struct transformed_sketch : sketch_part<transformed_sketch<Kind, T>, T> {
               of_rows, of_cols, of_seed,
               Kind::factor / __builtin_sqrt(static_cast<double>(of_rows < 1 ? 1 : of_rows))) {}
 
-    form facts() const { return {this->all_cols, this->turned}; }
+    form facts() const { return {this->all_cols, this->turned, false}; }
     index_t points() const { return Kind::points(this->all_cols); }
     point_sample sample() const { return {this->seed, Kind::number, points()}; }
     T drawn(index_t row, index_t col) const {
@@ -108,8 +108,20 @@ struct transformed_sketch : sketch_part<transformed_sketch<Kind, T>, T> {
 };
 template <class X>
 inline constexpr bool is_transformed_sketch = false;
-template <class Kind, class T>
-inline constexpr bool is_transformed_sketch<transformed_sketch<Kind, T>> = true;
+template <class X>
+requires requires { requires X::form::is_transformed_sketch; }
+inline constexpr bool is_transformed_sketch<X> = true;
+
+// The same with what it draws in memory: Tables, of the rows that it has (keep.hpp). A part of it draws again.
+template <class Kind, class T, class Tables>
+struct sampled_sketch : transformed_sketch<Kind, T> {
+    using base = transformed_sketch<Kind, T>;
+    using typename base::form;
+    Tables tables;
+
+    form facts() const { return {this->all_cols, this->turned, true}; }
+    sampled_sketch transposed() const { return {base::transposed(), tables}; }
+};
 
 // Whether products with such sketches by policy P end with an epilogue of sums of type Sum.
 template <class P, class Epilogue, class Sum>
@@ -127,7 +139,7 @@ template <class S>
 struct transformed_sketch_shape {
     static constexpr bool is_left = requires { requires S::a_form::is_transformed_sketch; };
     index_t points, rows, cols, columns; // of the transform, of the sketch's part, and that are transformed
-    bool forward;
+    bool forward, kept;
 
     explicit transformed_sketch_shape(S const& s) {
         auto const facts = [&] {
@@ -138,10 +150,41 @@ struct transformed_sketch_shape {
         }();
         using kind = typename decltype(facts)::kind;
         index_t const out = is_left ? s.m : s.n;
-        forward = !facts.turned, columns = is_left ? s.n : s.m;
+        forward = !facts.turned, kept = facts.kept, columns = is_left ? s.n : s.m;
         rows = forward ? out : s.k, cols = forward ? s.k : out;
         points = kind::points(facts.all_cols < 1 ? 1 : facts.all_cols);
     }
 };
+
+// What a product on the host reads of sketch A: it is drawn into memory, unless A is kept.
+template <class R, class Arena, class X>
+std::size_t bytes_to_draw(X const& x) {
+    return x.kept ? 0 : bytes_of_sample<R, Arena>(x.points, x.rows);
+}
+template <class R, class Leaf, class A, class Arena>
+sample_tables<R> tables_of(Leaf const& by, A const& a, Arena& memory) {
+    if constexpr (requires { a.tables; })
+        return a.tables;
+    else
+        return write_sample<R>(by, a.sample(), a.points(), a.first_row(), a.count_of_rows(), memory);
+}
+// Seconds of one thread: a word of the generator has the signs of 32 points, and a row takes eight rounds of two products.
+template <class X>
+double seconds_to_sample(X const& x) {
+    return x.kept ? 0 : static_cast<double>(x.points) * 0.7e-9 + static_cast<double>(x.rows) * 10e-9;
+}
+// On a device; by_point says which table of places is meant.
+template <class Arena, class X>
+std::size_t bytes_to_draw_there(X const& x, bool by_point) {
+    return x.kept ? 0 : bytes_of_sample_there<Arena>(x.points, by_point ? x.points : x.rows);
+}
+template <class T, class Space, class Leaf, class A, class Arena>
+result<sample_there<Space>> tables_there(Leaf const& by, A const& a, bool by_point, Arena& memory) {
+    if constexpr (requires { a.tables; })
+        return by_point ? a.tables.by_point : a.tables.by_row;
+    else
+        return write_sample_there<T, Space>(by, a.sample(), a.first_row(), a.count_of_rows(), by_point,
+                                            memory);
+}
 
 STRATAGEMM_END

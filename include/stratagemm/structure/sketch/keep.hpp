@@ -1,0 +1,61 @@
+// What a sketch by a transform draws, for many products with it: signs, and the points that are its rows.
+#pragma once
+
+#include "../../core/keep.hpp"
+#include "srct.hpp"
+#include "srht.hpp"
+
+STRATAGEMM_BEGIN
+
+// On a device: for products that read the point of each row, and for those that read the row of each point.
+template <class Space>
+struct both_samples_there {
+    sample_there<Space> by_row, by_point;
+};
+
+// Whether products with P read a sample from its memory.
+template <class P>
+inline constexpr bool keeps_samples = [] {
+    if constexpr (
+        requires { requires P::is_backend; } && !requires { requires P::is_oracle; })
+        return host_leaf<leaf_of<P>> || device_leaf<leaf_of<P>, typename P::space>;
+    else
+        return false;
+}();
+
+// For the sketch on the left of products, and on their right.
+template <policy P, class Kind, class T>
+requires keeps_samples<P>
+auto keep_left(P const& policy, transformed_sketch<Kind, T> const& sketch) {
+    using arena = typename P::arena;
+    using R = real_t<T>;
+    sketch.usable().or_throw();
+    index_t const points = sketch.points(), first = sketch.first_row(), rows = sketch.count_of_rows();
+    if constexpr (host_leaf<leaf_of<P>>) {
+        auto memory = reserve_for(policy, bytes_of_sample<R, arena>(points, rows));
+        memory.or_throw();
+        auto const tables = write_sample<R>(policy.leaf(), sketch.sample(), points, first, rows, **memory);
+        using made = sampled_sketch<Kind, T, sample_tables<R>>;
+        return kept<made, P>(std::move(*memory), {made{sketch, tables}});
+    } else {
+        using space = typename P::space;
+        auto memory = reserve_for(policy, bytes_of_sample_there<arena>(points, rows) +
+                                              bytes_of_sample_there<arena>(points, points));
+        memory.or_throw();
+        auto const write = [&](bool by_point) {
+            auto tables =
+                write_sample_there<T, space>(policy.leaf(), sketch.sample(), first, rows, by_point, **memory);
+            tables.or_throw();
+            return *tables;
+        };
+        auto const by_row = write(false), by_point = write(true);
+        policy.leaf().synchronize().or_throw(); // another queue may read them
+        using made = sampled_sketch<Kind, T, both_samples_there<space>>;
+        return kept<made, P>(std::move(*memory), {made{sketch, {by_row, by_point}}});
+    }
+}
+template <policy P, class Kind, class T>
+requires keeps_samples<P>
+auto keep(P const& policy, transformed_sketch<Kind, T> const& sketch) { return keep_left(policy, sketch); }
+
+STRATAGEMM_END
