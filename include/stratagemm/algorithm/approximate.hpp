@@ -132,7 +132,8 @@ public:
     template <class S>
     bound error_bound(S const& s) const {
         bound const exact = base_.error_bound(s);
-        double const elements = static_cast<double>(s.m) * static_cast<double>(s.n);
+        double const elements =
+            static_cast<double>(larger_of(1, s.m)) * static_cast<double>(larger_of(1, s.n));
         auto const t = terms();
         return {t.tolerance * __builtin_sqrt(elements) + exact.worst, t.tolerance + exact.expected, true,
                 all_hold(t.confidence < exact.confidence ? t.confidence : exact.confidence,
