@@ -19,6 +19,17 @@ struct eager : Base {
 template <class Base>
 eager(Base) -> eager<Base>;
 
+// It is estimated to be slow in proportion to its multiply-adds, so that fewer of these pay.
+template <class Base>
+struct laborious : Base {
+    template <class S>
+    double estimate(S const& s) const {
+        return 1e-6 * stratagemm::multiply_adds(s);
+    }
+};
+template <class Base>
+laborious(Base) -> laborious<Base>;
+
 // A host whose leaf does not offer the tile unit, so that layers run as they do over any other leaf.
 struct untiled : stratagemm::host {
     stratagemm::host_operations leaf() const { return stratagemm::host::leaf(); }

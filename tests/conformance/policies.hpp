@@ -6,6 +6,9 @@
 #include "reference_products.hpp"
 #include "trial.hpp"
 
+#include <stratagemm/algorithm/compressed.hpp>
+#include <stratagemm/algorithm/monte_carlo.hpp>
+#include <stratagemm/algorithm/sketched.hpp>
 #include <stratagemm/algorithm/verified.hpp>
 #include <stratagemm/stratagemm.hpp>
 
@@ -20,6 +23,14 @@ inline constexpr auto original = sg::strassen_variant::strassen, plain = sg::str
                       by_323 = sg::strassen_variant::by_323, by_424 = sg::strassen_variant::by_424;
 
 inline constexpr auto by_product = sg::ozaki_scaling::product;
+
+// Approximate policies: short sums are exact, and longer ones within what they promise.
+inline constexpr sg::monte_carlo_options some_draws{
+    .tolerance = 0.5, .confidence = 0.9, .otherwise = sg::otherwise::exact};
+inline constexpr sg::sketched_options short_sketch{
+    .tolerance = 0.5, .confidence = 0.9, .otherwise = sg::otherwise::exact};
+inline constexpr sg::compressed_options few_buckets{
+    .tolerance = 0.5, .confidence = 0.9, .otherwise = sg::otherwise::exact};
 
 // Layers over the host take each epilogue as one type. The leaves compile it into their loops, and take it as its own.
 template <class P>
@@ -65,6 +76,24 @@ void for_each_policy(std::uint64_t turn, F&& f) {
           sg::strassen{sg::reference{}, {.levels = 2, .variant = by_323}});
     }
 
+    switch (turn % 3) {
+    case 0:
+        f("monte_carlo{host, {.tolerance = 0.5, .confidence = 0.9, .otherwise = otherwise::exact}}",
+          sg::monte_carlo{laborious{many}, some_draws});
+        break;
+    case 1:
+        f("sketched{host, sketches::sparse_sign{4}, {.tolerance = 0.5, .confidence = 0.9, "
+          ".otherwise = otherwise::exact}}",
+          sg::sketched{laborious{many}, sg::sketches::sparse_sign{4}, short_sketch});
+        break;
+    default:
+        f("monte_carlo{reference, {.tolerance = 0.5, .confidence = 0.9, .otherwise = otherwise::exact}}",
+          sg::monte_carlo{laborious{sg::reference{}}, some_draws});
+        if (turn % 9 == 2) // whose transforms take a while
+            f("compressed{host, {.tolerance = 0.5, .confidence = 0.9, .otherwise = otherwise::exact}}",
+              sg::compressed{laborious{many}, few_buckets});
+    }
+
     // Those that do many products take turns, and rest now and then.
     switch (turn % 10) {
     case 0: return f("ozaki{host}", sg::ozaki{eager{untiled{many}}});
@@ -98,6 +127,12 @@ void for_each_team(F&& f) {
     f("recursive{host}", sg::recursive{one, small_blocks}, sg::recursive{two, small_blocks},
       sg::recursive{three, small_blocks}, sg::recursive{seven, small_blocks});
     f("verified{host}", sg::verified{one}, sg::verified{two}, sg::verified{three}, sg::verified{seven});
+    auto const draws = [](sg::host const& by) { return sg::monte_carlo{laborious{by}, some_draws}; };
+    f("monte_carlo{host}", draws(one), draws(two), draws(three), draws(seven));
+    auto const sketch = [](sg::host const& by) {
+        return sg::sketched{laborious{by}, sg::sketches::sparse_sign{4}, short_sketch};
+    };
+    f("sketched{host}", sketch(one), sketch(two), sketch(three), sketch(seven));
 }
 
 } // namespace trials
