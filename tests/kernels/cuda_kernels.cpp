@@ -11,6 +11,7 @@
 // kernel with a line there is not compiled again: the numbers of its line are judged. The last word of a line is the
 // hash of the source. One kernel of 32 is compiled all the same: where its line says something else, all lines are of
 // another compiler or of other options, and the check fails.
+#include <stratagemm/algorithm/compressed.hpp>
 #include <stratagemm/algorithm/split/warpgroups.hpp>
 #include <stratagemm/backend/cuda.hpp>
 #include <stratagemm/structure/bsr.hpp>
@@ -379,6 +380,26 @@ void add_sketch(std::vector<kernel>& to) {
     for (char const* const which : {"count_signs", "list_signs"})
         to.push_back({name + '-' + which, sg::cuda_source_of(sg::sign_kernel<T>(which)), true});
 }
+// What makes sketches of a product, in single buckets and in blocks of them; and what takes medians of few and of many.
+template <class T>
+void add_compressed(std::vector<kernel>& to) {
+    namespace parts = sg::compressed_parts;
+    std::string const name = std::string("compressed-") + sg::type_letter<T>() + '-';
+    sg::cuda_epilogue<T> const none{sg::identity{}};
+    auto const add = [&](std::string const& which, sg::device_kernel const& made) {
+        to.push_back({name + which, sg::cuda_source_of(made), true});
+    };
+    for (int const bits : {0, 1, 2, 4})
+        add("buckets-" + std::to_string(bits), parts::buckets_kernel<T>(bits, bits));
+    for (int const sketches : {1, 13, 31}) {
+        std::string const many = '-' + std::to_string(sketches);
+        add("medians" + many, parts::medians_kernel<T>("write_medians", sketches, none.definitions()));
+        add("count" + many, parts::medians_kernel<T>("count_large", sketches, {}));
+        add("list" + many, parts::medians_kernel<T>("list_large", sketches, {}));
+    }
+    add("exact", parts::exact_elements_kernel<T>());
+    add("places", parts::places_kernel());
+}
 // Transforms of one launch: rows that lie one after another, by 16 bytes where that is possible, columns that lie side
 // by side, and from columns to rows; chirps; and the second launch of a long transform.
 template <class C>
@@ -584,6 +605,8 @@ std::vector<kernel> kernels_for(int capability) {
                          true});
     add_sketch<float>(all);
     if (capability == 90) add_sketch<double>(all), add_sketch<complex64>(all), add_sketch<complex128>(all);
+    add_compressed<float>(all);
+    if (capability == 90) add_compressed<double>(all);
     add_events<float>(all, capability);
     if (capability == 90) add_events<double>(all, capability);
     if (capability == 90) add_events<sg::half>(all, capability);

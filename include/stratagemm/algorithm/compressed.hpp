@@ -15,7 +15,7 @@
 // Form Walsh-Hadamard, the default: A and B are transformed once, and each of the d b buckets is a dot product of k
 // terms (compressed/transforms.hpp). Form Fourier: Pagh's, with d k transforms of b points for A and as many for B.
 //
-// A, B and C have one type, float or double, and lie in host memory.
+// A, B and C have one type, float or double. On a device there is form Walsh-Hadamard alone (compressed/device.hpp).
 #pragma once
 
 #include "compressed/heavy.hpp"
@@ -29,6 +29,7 @@ class compressed : public approximate<compressed<Base>, Base> {
     using layer::base_;
     using typename layer::line_norms, typename layer::prediction;
     using plan = compressed_parts::plan;
+    static constexpr bool on_host = host_leaf<leaf_of<Base>>;
 
 public:
     using layer::leaf;
@@ -40,10 +41,7 @@ public:
         using T = typename P::c_type;
         constexpr bool one_type =
             std::is_same_v<T, typename P::a_type> && std::is_same_v<T, typename P::b_type>;
-        if constexpr (!host_leaf<leaf_of<Base>>)
-            return verdict::leaf;
-        else
-            return types_if(one_type && (std::is_same_v<T, float> || std::is_same_v<T, double>));
+        return types_if(one_type && (std::is_same_v<T, float> || std::is_same_v<T, double>));
     }();
 
     explicit compressed(Base base, compressed_options options = {}) // option names: see compressed_options
@@ -59,7 +57,7 @@ public:
         if (options_.nonzeros == 0)
             all = larger(all, work.room_of_norm());
         else if (plan const made = plan_of(s, known()); made.size.sketches > 0)
-            all.host = larger(all.host, work.bytes(made.size));
+            space::share(all) = larger(space::share(all), bytes_of(work, made));
         return all;
     }
     template <class S>
@@ -71,6 +69,8 @@ public:
     template <class S>
     status check(S const& s) const {
         if (options_.nonzeros < 0) return failure(errc::argument, name, "`nonzeros` is a number of elements");
+        if (!on_host && options_.form == compressed_form::fourier)
+            return failure(errc::unsupported, name, "form Fourier runs on the host: take walsh_hadamard");
         return layer::check(s);
     }
     template <class P>
@@ -99,13 +99,7 @@ public:
             if (!said.pays) return {};
             said.error = options_.tolerance;
         }
-        plan const made = plan_of(p.shape(), bad);
-        footprint need;
-        need.host = work.bytes(made.size);
-        if (memory.fits(need)) return write(p, work, made, memory);
-        auto more = base_.reserve(need);
-        if (!more) return more.take_status();
-        return write(p, work, made, *more);
+        return write(p, work, plan_of(p.shape(), bad), memory);
     }
 
 private:
@@ -120,15 +114,13 @@ private:
     }
     template <class S>
     plan plan_of(S const& s, double bad, double threads = 1) const {
-        return compressed_parts::plan_for<typename S::c_type>(
-            static_cast<double>(s.m), static_cast<double>(s.n), static_cast<double>(s.k), bad, fails(),
-            options_.form, threads);
+        return work_of(s).plan_for(bad, fails(), threads);
     }
     template <class S>
     auto work_of(S const& s) const {
         using R = typename S::c_type;
-        return compressed_parts::work<Base, R>(base_, options_, {nullptr, s.m, s.k, s.k, 1},
-                                               {nullptr, s.k, s.n, s.n, 1});
+        return compressed_parts::work<Base, R>(base_, options_, {{}, s.m, s.k, s.k, 1},
+                                               {{}, s.k, s.n, s.n, 1});
     }
     template <class S>
     prediction predict_by(S const& s, double bad) const {
@@ -142,8 +134,33 @@ private:
         return said;
     }
 
+    // On a device, whichever side C has contiguous.
+    template <class Work>
+    static std::size_t bytes_of(Work const& work, plan const& made) {
+        std::size_t const bytes = work.bytes(made.size);
+        return on_host ? bytes : larger(bytes, work.turned().bytes(made.size));
+    }
     template <class P, class Work>
     status write(P const& p, Work const& work, plan const& made, arena& memory) const {
+        footprint need;
+        space::share(need) = bytes_of(work, made);
+        if (!memory.fits(need)) {
+            auto more = base_.reserve(need);
+            if (!more) return more.take_status();
+            return write(p, work, made, *more);
+        }
+        if constexpr (on_host) {
+            return write_on_host(p, work, made, memory);
+        } else {
+            // Neighbours in a row of C read neighbours in a sketch. C^T = B^T A^T has others as rows.
+            bool const turns = rows_are_closer(p.c);
+            auto sketch = (turns ? work.turned() : work).on_device(made.size);
+            if (status s = sketch.run(options_.seed, memory); !s) return s;
+            return turns ? sketch.write(p.transposed(), true) : sketch.write(p, false);
+        }
+    }
+    template <class P, class Work>
+    status write_on_host(P const& p, Work const& work, plan const& made, arena& memory) const {
         using R = typename P::c_type;
         auto const q = p.without_epilogue();
         bool const is_plain = q.beta == R(0) && q.c.col_stride == 1;
@@ -175,7 +192,7 @@ auto heavy(compressed<Base> const& policy, A const& a, B const& b, double thresh
     auto const x = as_view(a);
     auto const y = as_view(b);
     using R = typename decltype(x)::value_type;
-    view<R const> const left = x, right = y;
+    view<R const, typename Base::space> const left = x, right = y;
     auto found = compressed_parts::heavy_elements<Base, R>(policy.base(), policy.options(), left, right)
                      .elements(threshold);
     found.or_throw();

@@ -108,8 +108,10 @@ private:
     }
 };
 
-// The size whose medians are all good with a probability of at least 1 - delta, in the least time.
-inline sketch_size choose_size(double z, double delta, compressed_times const& times, compressed_form form) {
+// The size whose medians are all good with a probability of at least 1 - delta, in the least time. Times has m, n and
+// of(size, form).
+template <class Times>
+sketch_size choose_size(double z, double delta, Times const& times, compressed_form form) {
     sketch_size best;
     double least = 0;
     for (int d = 1; d <= most_sketches; d += 2)

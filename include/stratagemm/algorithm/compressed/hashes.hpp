@@ -68,16 +68,25 @@ struct linear_hash {
     }
     bool col_is_negative(std::uint32_t j) const { return low < 32 && is_odd(col_signs & j >> low); }
 
+    // Where the transform of C has what the transform of the sketch has at w. Without the signs, it is linear in w.
+    struct place {
+        std::uint32_t row, col;
+        place operator^(place other) const { return {row ^ other.row, col ^ other.col}; }
+    };
+    place place_of(std::uint32_t w, int col_bits) const {
+        std::uint32_t row = row_signs, col = col_signs;
+        for (std::uint32_t rest = w; rest != 0; rest &= rest - 1) row ^= row_of[__builtin_ctz(rest)];
+        for (int t = 0; low + t < col_bits; ++t)
+            col ^= static_cast<std::uint32_t>(is_odd(high_of[t] & w)) << t;
+        return {row, (w & mask(low)) | (low < 32 ? col << low : 0)};
+    }
     // f(w, row, col) for each place w of the transform of the sketch, w rising.
     template <class F>
     void each_place(int col_bits, F&& f) const {
         auto const count = std::uint32_t{1} << bits;
         for (std::uint32_t w = 0; w < count; ++w) {
-            std::uint32_t row = row_signs, col = col_signs;
-            for (std::uint32_t rest = w; rest != 0; rest &= rest - 1) row ^= row_of[__builtin_ctz(rest)];
-            for (int t = 0; low + t < col_bits; ++t)
-                col ^= static_cast<std::uint32_t>(is_odd(high_of[t] & w)) << t;
-            f(w, row, (w & mask(low)) | (low < 32 ? col << low : 0));
+            place const x = place_of(w, col_bits);
+            f(w, x.row, x.col);
         }
     }
 };
