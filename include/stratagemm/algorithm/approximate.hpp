@@ -23,6 +23,7 @@
 #include "../backend/host/memory.hpp"
 #include "../core/layer.hpp"
 #include "approximate/certificate.hpp"
+#include "approximate/sparse.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -69,6 +70,7 @@ struct prediction {
 // The base of an approximate policy: Method{Base, options}. Method has
 //   name, unit                       "monte_carlo", "draws"
 //   options()                        with the members that this file's opening comment lists
+//   exact<S>                         if it takes sparse operands: the policy over Base that does their products
 //   answer_of<P>                     the verdict about what it needs beyond a product P of the base
 //   room(s)                          what multiply() takes from an arena, the base's workspace among it
 //   seconds(s)                       an estimate of multiply() for typical data; Inf: it does not pay
@@ -114,24 +116,26 @@ public:
     template <class S>
     footprint workspace(S s) const {
         s.count = 1;
-        footprint room = larger(base_.workspace(s), self().room(s)), fixed;
+        footprint room = larger(exact_for(s).workspace(s), self().room(s)), fixed;
         if constexpr (certificate_of<S>::is_possible)
             if (terms().certify) {
                 footprint const all = certificate_of<S>::room(base_, s);
                 space::share(fixed) += space::share(all); // its vectors stay while the product is done
                 if (s.adds) space::share(fixed) += bytes_of_copy(s);
             }
-        std::size_t const squares =
-            larger(approximate_parts::bytes_for_squares<arena, typename S::a_type>(space{}, s.k, s.m),
-                   approximate_parts::bytes_for_squares<arena, typename S::b_type>(space{}, s.k, s.n));
-        space::share(room) = larger(space::share(room), squares);
+        std::size_t squares[2] = {};
+        if constexpr (!sparse_form<typename S::a_form>)
+            squares[0] = approximate_parts::bytes_for_squares<arena, typename S::a_type>(space{}, s.k, s.m);
+        if constexpr (!sparse_form<typename S::b_form>)
+            squares[1] = approximate_parts::bytes_for_squares<arena, typename S::b_type>(space{}, s.k, s.n);
+        space::share(room) = larger(space::share(room), larger(squares[0], squares[1]));
         if constexpr (on_host) fixed.host += bytes_of_norms(s);
         return room + fixed;
     }
     // In units of the bound of a normwise algorithm, |A||B| is at most sqrt(m n).
     template <class S>
     bound error_bound(S const& s) const {
-        bound const exact = base_.error_bound(s);
+        bound const exact = exact_for(s).error_bound(s);
         double const elements =
             static_cast<double>(larger_of(1, s.m)) * static_cast<double>(larger_of(1, s.n));
         auto const t = terms();
@@ -145,10 +149,11 @@ public:
         auto const count = static_cast<double>(std::exchange(s.count, 1));
         double const fast = self().seconds(s);
         double seconds = seconds_of_norms(s);
-        if (fast < base_.estimate(s))
+        double const exact = exact_for(s).estimate(s);
+        if (fast < exact)
             seconds += fast + seconds_of_certificate(s);
         else if (terms().otherwise == otherwise::exact)
-            seconds += base_.estimate(s);
+            seconds += exact;
         return count * seconds;
     }
     template <class S>
@@ -161,7 +166,7 @@ public:
             "more work than the exact product, %s: ",
             Method::name, Method::unit, t.tolerance, t.confidence,
             t.otherwise == otherwise::exact ? "it is done" : "the call is refused");
-        return text + base_.describe(s);
+        return text + exact_for(s).describe(s);
     }
     template <class S>
     status check(S const& s) const {
@@ -194,8 +199,22 @@ protected:
     template <class S>
     double seconds_of_norms(S const& s) const {
         auto const m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
-        double const bytes = m * k * sizeof(typename S::a_type) + k * n * sizeof(typename S::b_type);
-        return bytes / bandwidth(s);
+        double a = m * k * sizeof(typename S::a_type), b = k * n * sizeof(typename S::b_type);
+        if constexpr (sparse_form<typename S::a_form>) a = bytes_of_elements<S>(s.a_facts.likely(s.m, s.k));
+        if constexpr (sparse_form<typename S::b_form>) b = bytes_of_elements<S>(s.b_facts.likely(s.k, s.n));
+        return (a + b) / bandwidth(s);
+    }
+    template <class S>
+    static double bytes_of_elements(index_t elements) {
+        return static_cast<double>(elements) * (sizeof(typename S::wide_type) + sizeof(std::int64_t));
+    }
+    // What does products of a shape exactly.
+    template <class S>
+    decltype(auto) exact_for(S const&) const {
+        if constexpr (sparse_form<typename S::a_form> || sparse_form<typename S::b_form>)
+            return typename Method::template exact<S>(base_);
+        else
+            return (base_);
     }
     // Bytes a second that a pass over a matrix moves, roughly.
     template <class S>
@@ -210,7 +229,7 @@ protected:
     double seconds_to_spend(S s) const {
         s.count = 1;
         s = to_choose_by(s);
-        return base_.estimate(s) - seconds_of_norms(s) - seconds_of_certificate(s);
+        return exact_for(s).estimate(s) - seconds_of_norms(s) - seconds_of_certificate(s);
     }
 
     // A product that is a part of this one. Its workspace is there, but smaller shapes may take more than larger ones.
@@ -280,9 +299,17 @@ private:
         line_norms norms{};
         norms.k = p.a.cols;
         norms.a = host.template take<double>(norms.k), norms.b = host.template take<double>(norms.k);
-        using approximate_parts::squares_of_rows;
-        if (status s = squares_of_rows(leaf(), p.a.transposed(), norms.a, memory); !s) return s;
-        if (status s = squares_of_rows(leaf(), p.b, norms.b, memory); !s) return s;
+        if constexpr (is_csr_list<typename P::a_operand>) {
+            approximate_parts::squares_of_columns(p.a, norms.a);
+        } else {
+            if (status s = approximate_parts::squares_of_rows(leaf(), p.a.transposed(), norms.a, memory); !s)
+                return s;
+        }
+        if constexpr (is_csr_list<typename P::b_operand>) {
+            approximate_parts::squares_of_rows(p.b, norms.b);
+        } else {
+            if (status s = approximate_parts::squares_of_rows(leaf(), p.b, norms.b, memory); !s) return s;
+        }
         double products = 0;
         for (index_t l = 0; l < norms.k; ++l) {
             norms.all_a += norms.a[l], norms.all_b += norms.b[l];
@@ -315,7 +342,7 @@ private:
         made.ran = "native", made.reason = "A B is zero";
         bool const is_known = is_finite(norms.all_a) && is_finite(norms.all_b) &&
                               std::is_same_v<real_t<typename P::scalar>, float>;
-        if (!is_known) return base_(p, memory);
+        if (!is_known) return exact_for(p.shape())(p, memory);
         return scale_only(leaf(), p);
     }
     // What happens where nothing is predicted.
@@ -328,8 +355,9 @@ private:
     }
     template <class P>
     status exact(P const& p, arena& memory, report& made) const {
-        made.error = 0, made.bound = base_.error_bound(p.shape());
-        return base_(p, memory);
+        auto const& policy = exact_for(p.shape());
+        made.error = 0, made.bound = policy.error_bound(p.shape());
+        return policy(p, memory);
     }
     template <class P>
     status too_much(P const& p, terms_type const& t, prediction const& said, arena& memory,

@@ -15,7 +15,9 @@
 // Form Walsh-Hadamard, the default: A and B are transformed once, and each of the d b buckets is a dot product of k
 // terms (compressed/transforms.hpp). Form Fourier: Pagh's, with d k transforms of b points for A and as many for B.
 //
-// A, B and C have one type, float or double. On a device there is form Walsh-Hadamard alone (compressed/device.hpp).
+// A, B and C have one type, float or double. On the host, A and B may be sparse, in any format that is listed as csr:
+// this takes a step for each of their elements instead of one for each place. On a device there is form Walsh-Hadamard
+// alone (compressed/device.hpp).
 #pragma once
 
 #include "compressed/heavy.hpp"
@@ -30,6 +32,35 @@ class compressed : public approximate<compressed<Base>, Base> {
     using typename layer::line_norms, typename layer::prediction;
     using plan = compressed_parts::plan;
     static constexpr bool on_host = host_leaf<leaf_of<Base>>;
+    template <class S>
+    static constexpr bool is_sparse = sparse_form<typename S::a_form> || sparse_form<typename S::b_form>;
+
+    // What an operand is listed as: a matrix as it is.
+    template <class X>
+    struct listed_as {
+        using type = X;
+    };
+    template <class X>
+    static constexpr bool listed_with_values = [] {
+        if constexpr (sparse_operand<X>)
+            return has_values<std::remove_cvref_t<decltype(*std::declval<X const&>().listed(
+                std::declval<any_leaf const&>(), std::declval<any_arena&>()))>>;
+        else
+            return true;
+    }();
+    template <sparse_operand X>
+    struct listed_as<X> {
+        using type = csr<typename X::value_type, typename X::index_type>;
+    };
+    // The operand of a shape that only says how large it is.
+    template <class Form, class Facts>
+    static auto sized(index_t rows, index_t cols, [[maybe_unused]] Facts const& facts) {
+        if constexpr (sparse_form<Form>)
+            return csr<typename Form::value_type, typename Form::index_type>{
+                rows, cols, {}, {}, {}, facts.most(rows, cols)};
+        else
+            return view<typename element_of<Form>::type const, typename Base::space>{{}, rows, cols, cols, 1};
+    }
 
 public:
     using layer::leaf;
@@ -44,6 +75,29 @@ public:
         return types_if(one_type && (std::is_same_v<T, float> || std::is_same_v<T, double>));
     }();
 
+    // Listed sparse matrices, with each other or with matrices.
+    template <class S>
+    using exact = std::conditional_t<sparse_form<typename S::a_form> && sparse_form<typename S::b_form>,
+                                     compressed_parts::sparse_pair_product<Base>, multiplier<Base, S>>;
+    template <class P>
+    static constexpr verdict accepts_operands = [] {
+        using A = typename P::a_operand;
+        using B = typename P::b_operand;
+        using R = typename P::c_type;
+        constexpr bool sparse_a = sparse_operand<A>, sparse_b = sparse_operand<B>;
+        if constexpr (!on_host || !is_view<typename P::c_operand>::value ||
+                      !((sparse_a || is_view<A>::value) && (sparse_b || is_view<B>::value)))
+            return verdict::structure;
+        else if constexpr (!listed_with_values<A> || !listed_with_values<B>)
+            return verdict::structure;
+        else if constexpr (sparse_a && sparse_b)
+            return answer_of<P> &
+                   compressed::template accepts<dense_problem<R, R, R, space, typename P::epilogue_type>>;
+        else
+            return answer_of<P> & answer<performer<Base, P>, P>() &
+                   compressed::template accepts<dense_problem<R, R, R, space, typename P::epilogue_type>>;
+    }();
+
     explicit compressed(Base base, compressed_options options = {}) // option names: see compressed_options
         : layer(std::move(base)), options_(options) {}
 
@@ -51,8 +105,23 @@ public:
     Base const& base() const { return base_; }
 
     template <class S>
+    footprint workspace(S const& s) const {
+        if constexpr (is_sparse<S>) {
+            std::size_t lists = 0;
+            if constexpr (sparse_form<typename S::a_form>)
+                lists += s.a_facts.template bytes<arena, leaf_of<Base>>(s.m, s.k);
+            if constexpr (sparse_form<typename S::b_form>)
+                lists += s.b_facts.template bytes<arena, leaf_of<Base>>(s.k, s.n);
+            footprint all = layer::workspace(listed_shape(s));
+            all.host += lists;
+            return all;
+        } else {
+            return layer::workspace(s);
+        }
+    }
+    template <class S>
     footprint room(S const& s) const {
-        footprint all = base_.workspace(s);
+        footprint all = this->exact_for(s).workspace(s);
         auto const work = work_of(s);
         if (options_.nonzeros == 0)
             all = larger(all, work.room_of_norm());
@@ -69,14 +138,18 @@ public:
     template <class S>
     status check(S const& s) const {
         if (options_.nonzeros < 0) return failure(errc::argument, name, "`nonzeros` is a number of elements");
-        if (!on_host && options_.form == compressed_form::fourier)
-            return failure(errc::unsupported, name, "form Fourier runs on the host: take walsh_hadamard");
+        if ((!on_host || is_sparse<S>)&&options_.form == compressed_form::fourier)
+            return failure(errc::unsupported, name,
+                           "form Fourier is for matrices on the host: take walsh_hadamard");
         return layer::check(s);
     }
     template <class P>
     status operator()(P const& p, arena& memory) const {
         if (status s = check(p.shape()); !s) return s;
-        return layer::operator()(p, memory);
+        if constexpr (is_dense<P>)
+            return layer::operator()(p, memory);
+        else
+            return list_and_multiply(p, memory);
     }
     template <class P>
     prediction predict(P const& p, line_norms const& norms) const {
@@ -88,7 +161,7 @@ public:
     template <class P>
     status multiply(P const& p, line_norms const& norms, prediction& said, arena& memory) const {
         typename arena::scope const scope(memory);
-        compressed_parts::work<Base, typename P::c_type> const work(base_, options_, p.a, p.b);
+        auto const work = work_with(p.a, p.b);
         double bad = known();
         if (options_.nonzeros == 0) {
             double norm = 0;
@@ -116,11 +189,51 @@ private:
     plan plan_of(S const& s, double bad, double threads = 1) const {
         return work_of(s).plan_for(bad, fails(), threads);
     }
+    template <class A, class B>
+    auto work_with(A const& a, B const& b) const {
+        return compressed_parts::work<Base, std::remove_const_t<typename A::value_type>, A, B>(
+            base_, options_, a, b);
+    }
     template <class S>
     auto work_of(S const& s) const {
-        using R = typename S::c_type;
-        return compressed_parts::work<Base, R>(base_, options_, {{}, s.m, s.k, s.k, 1},
-                                               {{}, s.k, s.n, s.n, 1});
+        return work_with(sized<typename S::a_form>(s.m, s.k, s.a_facts),
+                         sized<typename S::b_form>(s.k, s.n, s.b_facts));
+    }
+    template <class S>
+    static auto listed_shape(S const& s) {
+        auto const a = sized<typename S::a_form>(s.m, s.k, s.a_facts);
+        auto const b = sized<typename S::b_form>(s.k, s.n, s.b_facts);
+        shape<typename decltype(a)::form, typename decltype(b)::form, typename S::c_form> to{s.m, s.n, s.k,
+                                                                                             s.count, s.adds};
+        if constexpr (requires { a.facts(); }) to.a_facts = a.facts();
+        if constexpr (requires { b.facts(); }) to.b_facts = b.facts();
+        return to;
+    }
+    // Lists what is sparse, whose factors go into alpha.
+    template <class P>
+    status list_and_multiply(P const& p, arena& memory) const {
+        using A = typename listed_as<typename P::a_operand>::type;
+        using B = typename listed_as<typename P::b_operand>::type;
+        typename arena::scope const scope(memory);
+        problem<A, B, typename P::c_operand, typename P::epilogue_type> q{
+            p.alpha, {},       {},       p.beta,   p.e,      p.c,    p.epilogue,
+            p.count, p.a_step, p.b_step, p.e_step, p.c_step, p.row0, p.col0};
+        if (status s = list(p.a, q.a, q.alpha, memory); !s) return s;
+        if (status s = list(p.b, q.b, q.alpha, memory); !s) return s;
+        return layer::operator()(q, memory);
+    }
+    template <class X, class To>
+    status list(X const& x, To& to, auto& alpha, arena& memory) const {
+        if constexpr (is_view<X>::value) {
+            to = x;
+        } else {
+            auto made = x.listed(leaf(), memory);
+            if (!made) return made.take_status();
+            alpha = scaled_by(alpha, made->scale);
+            to = *made;
+            to.scale = 1;
+        }
+        return {};
     }
     template <class S>
     prediction predict_by(S const& s, double bad) const {
@@ -138,7 +251,10 @@ private:
     template <class Work>
     static std::size_t bytes_of(Work const& work, plan const& made) {
         std::size_t const bytes = work.bytes(made.size);
-        return on_host ? bytes : larger(bytes, work.turned().bytes(made.size));
+        if constexpr (on_host)
+            return bytes;
+        else
+            return larger(bytes, work.turned().bytes(made.size));
     }
     template <class P, class Work>
     status write(P const& p, Work const& work, plan const& made, arena& memory) const {

@@ -10,6 +10,7 @@
 #include "../../structure/sketch/device.hpp"
 #include "../../structure/sketch/host.hpp"
 #include "norms.hpp"
+#include "sparse.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -47,7 +48,16 @@ public:
             one.alone = s.alone;
             return base.estimate(one);
         };
-        return of(s.k, s.n) + of(s.m, s.k) + of(s.m, s.n);
+        double b = 0, a = 0;
+        if constexpr (sparse_form<typename S::b_form>)
+            b = seconds_of_vectors(static_cast<double>(s.b_facts.likely(s.k, s.n)), vectors);
+        else
+            b = of(s.k, s.n);
+        if constexpr (sparse_form<typename S::a_form>)
+            a = seconds_of_vectors(static_cast<double>(s.a_facts.likely(s.m, s.k)), vectors);
+        else
+            a = of(s.m, s.k);
+        return b + a + of(s.m, s.n);
     }
 
     certificate(Base const& base, S const& s, std::uint64_t seed) : base_(base), s_(s), seed_(seed) {}
@@ -119,6 +129,12 @@ private:
         each(s.k, s.n), each(s.m, s.k), each(s.m, s.n);
     }
     // Z = alpha X Y + beta Z
+    template <class X, class Index>
+    status add_times(W alpha, csr<X, Index> const& x, view<W, space> const& y, W beta,
+                     view<W, space> const& z, arena&) const {
+        add_times_vectors(base_.leaf(), alpha, x, view<W const>(y), beta, z);
+        return {};
+    }
     template <class X>
     status add_times(W alpha, view<X const, space> const& x, view<W, space> const& y, W beta,
                      view<W, space> const& z, arena& memory) const {

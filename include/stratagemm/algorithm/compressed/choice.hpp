@@ -81,7 +81,7 @@ inline double most_happen(int d, double p) {
 
 // Seconds, roughly: what a core that ran with vectors of 16 floats took for each vector of `lanes` numbers.
 struct compressed_times {
-    double m, n, k, lanes, threads;
+    double m, n, k, listed, lanes, threads; // listed: elements of sparse operands
 
     double of(sketch_size size, compressed_form form) const {
         double const d = size.sketches, b = static_cast<double>(size.buckets()), vector = 1 / lanes;
@@ -96,7 +96,7 @@ struct compressed_times {
         double const dots = d * b * (k * vector * 1.2e-9 + 12e-9);
         double const medians =
             m * n * vector * (d + compared) * (size.sketches <= unrolled ? in_registers : in_memory);
-        return (transforms + dots + medians + written) / threads;
+        return listed * 10e-9 + (transforms + dots + medians + written) / threads;
     }
 
 private:

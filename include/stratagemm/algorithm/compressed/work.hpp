@@ -30,17 +30,18 @@ struct plan {
     double seconds = 0;  // of one thread
     double rounding = 0; // of C, relative to |A||B|, in the Frobenius norm
 };
-// A: m x k; B: k x n; both as they lie, without factors.
-template <class Base, class R>
+// A: m x k; B: k x n; both as they lie, without factors: matrices or, on the host, csr.
+template <class Base, class R, class A = view<R const, typename Base::space>, class B = A>
 class work {
     using arena = typename Base::arena;
     using space = typename Base::space;
     using matrix = view<R const, space>;
     static constexpr bool on_host = host_leaf<leaf_of<Base>>;
+    static constexpr bool is_sparse = is_csr_list<A> || is_csr_list<B>;
     static constexpr int probes = 16; // vectors that |A B| is estimated with
 
 public:
-    work(Base const& base, compressed_options const& options, matrix const& a, matrix const& b)
+    work(Base const& base, compressed_options const& options, A const& a, B const& b)
         : base_(base), options_(options), a_(a), b_(b) {}
 
     // `bad` is Z of choice.hpp, and `fails` the probability that a median may be bad.
@@ -50,8 +51,10 @@ public:
         auto const m = static_cast<double>(a_.rows), n = static_cast<double>(b_.cols),
                    k = static_cast<double>(a_.cols);
         auto times = [&] {
+            double const lanes = on_host ? static_cast<double>(compressed_kernels_here<R>().lanes) : 1;
+            double const listed = static_cast<double>(listed_elements(a_) + listed_elements(b_));
             if constexpr (on_host)
-                return compressed_times{m, n, k, static_cast<double>(compressed_kernels_here<R>().lanes), 1};
+                return compressed_times{m, n, k, listed, lanes, 1};
             else
                 return compressed_device_times{m, n, k, sizeof(R), base_.leaf().limits().bandwidth};
         }();
@@ -94,8 +97,9 @@ public:
     }
 
     footprint room_of_norm() const {
-        footprint room = larger(base_.workspace(times_vectors(b_.rows, b_.cols)),
-                                base_.workspace(times_vectors(a_.rows, a_.cols)));
+        footprint room;
+        if constexpr (!is_csr_list<A>) room = base_.workspace(times_vectors(a_.rows, a_.cols));
+        if constexpr (!is_csr_list<B>) room = larger(room, base_.workspace(times_vectors(b_.rows, b_.cols)));
         for (index_t const rows : {b_.cols, b_.rows, a_.rows}) space::share(room) += bytes_of(rows);
         space::share(room) += approximate_parts::bytes_for_squares<arena, R>(space{}, probes, a_.rows);
         return room;
@@ -123,11 +127,12 @@ public:
 private:
     template <class F>
     auto with(sketch_size size, int team, F const& f) const {
-        if (options_.form == compressed_form::fourier) {
-            fourier_sketch<Base, R> sketch(base_, a_, b_.transposed(), size, team);
-            return f(sketch);
-        }
-        walsh_hadamard_sketch<leaf_of<Base>, R> sketch(base_.leaf(), a_, b_.transposed(), size, team);
+        if constexpr (!is_sparse)
+            if (options_.form == compressed_form::fourier) {
+                fourier_sketch<Base, R> sketch(base_, a_, b_.transposed(), size, team);
+                return f(sketch);
+            }
+        walsh_hadamard_sketch<leaf_of<Base>, R, A, B> sketch(base_.leaf(), a_, b_, size, team);
         return f(sketch);
     }
     static std::size_t bytes_of(index_t rows) {
@@ -137,14 +142,21 @@ private:
         return {memory.template take<R>(rows * probes), rows, probes, probes, 1};
     }
     static auto times_vectors(index_t rows, index_t cols) { return shape<R>{rows, probes, cols}; }
-    status multiply(matrix const& x, view<R, space> const& by, view<R, space> const& to,
-                    arena& memory) const {
-        return base_(dense_problem<R, R, R, space>{R(1), x, by, R(0), to, to}, memory);
+    template <class X>
+    status multiply(X const& x, view<R, space> const& by, view<R, space> const& to, arena& memory) const {
+        if constexpr (is_csr_list<X>) {
+            approximate_parts::add_times_vectors<leaf_of<Base>>(base_.leaf(), R(1), x, view<R const>(by),
+                                                                R(0), to);
+            return {};
+        } else {
+            return base_(dense_problem<R, R, R, space>{R(1), x, by, R(0), to, to}, memory);
+        }
     }
 
     Base const& base_;
     compressed_options const& options_;
-    matrix a_, b_;
+    A a_;
+    B b_;
 };
 
 } // namespace compressed_parts
