@@ -400,6 +400,14 @@ void add_compressed(std::vector<kernel>& to) {
     add("exact", parts::exact_elements_kernel<T>());
     add("places", parts::places_kernel());
 }
+// Norms and certificates, as devices without double have them.
+template <class T>
+void add_narrow(std::vector<kernel>& to) {
+    for (char const* const which : {"narrow_squares", "times_vectors"})
+        if (!sg::complex_like<T> || which[0] == 'n')
+            to.push_back({std::string("approximate-") + sg::type_letter<T>() + '-' + which,
+                          sg::cuda_source_of(sg::approximate_parts::narrow_kernel<T>(which)), true});
+}
 // Transforms of one launch: rows that lie one after another, by 16 bytes where that is possible, columns that lie side
 // by side, and from columns to rows; chirps; and the second launch of a long transform.
 template <class C>
@@ -605,7 +613,8 @@ std::vector<kernel> kernels_for(int capability) {
                          true});
     add_sketch<float>(all);
     if (capability == 90) add_sketch<double>(all), add_sketch<complex64>(all), add_sketch<complex128>(all);
-    add_compressed<float>(all);
+    add_compressed<float>(all), add_narrow<float>(all);
+    if (capability == 90) add_narrow<sg::half>(all), add_narrow<complex64>(all);
     if (capability == 90) add_compressed<double>(all);
     add_events<float>(all, capability);
     if (capability == 90) add_events<double>(all, capability);

@@ -14,8 +14,9 @@
 // First, the error is predicted from norms, in one pass over A and B: how much work the tolerance takes, at that
 // confidence. If the base's exact product is estimated to take less, the call is refused with errc::argument, before C
 // is touched, or the product is exact. Inf and NaN in A or B, and norms whose squares leave the range of double, are
-// treated likewise. If A B is zero, it is exact. A certificate beyond the tolerance has the product done again,
-// exactly; if `otherwise` is refuse, the call fails with errc::verification, and C is not to be used.
+// treated likewise; so is |A||B| beyond 2^-60 and 2^60 on a device without double. If A B is zero, it is exact. A
+// certificate beyond the tolerance has the product done again, exactly; if `otherwise` is refuse, the call fails with
+// errc::verification, and C is not to be used.
 //
 // alpha, beta, E and the epilogue are as everywhere: what is approximated is A B.
 #pragma once
@@ -117,12 +118,12 @@ public:
     footprint workspace(S s) const {
         s.count = 1;
         footprint room = larger(exact_for(s).workspace(s), self().room(s)), fixed;
-        if constexpr (certificate_of<S>::is_possible)
-            if (terms().certify) {
-                footprint const all = certificate_of<S>::room(base_, s);
+        if (terms().certify)
+            with_certificate(s, [&]<class Certificate>(Certificate*) {
+                footprint const all = Certificate::room(base_, s);
                 space::share(fixed) += space::share(all); // its vectors stay while the product is done
                 if (s.adds) space::share(fixed) += bytes_of_copy(s);
-            }
+            });
         std::size_t squares[2] = {};
         if constexpr (!sparse_form<typename S::a_form>)
             squares[0] = approximate_parts::bytes_for_squares<arena, typename S::a_type>(space{}, s.k, s.m);
@@ -175,7 +176,7 @@ public:
             return wrong("give a `tolerance` of |C - A B| / |A||B|: more than 0 and less than 1");
         if (!(t.confidence > 0 && t.confidence < 1))
             return wrong("`confidence` is more than 0 and less than 1");
-        if (t.certify && !certificate_of<S>::is_possible)
+        if (t.certify && !with_certificate(s, [](auto*) {}))
             return failure(errc::unsupported, Method::name,
                            "the policy beneath has no products of doubles, which a certificate takes");
         return layer::check(s);
@@ -256,6 +257,8 @@ protected:
 private:
     template <class S>
     using certificate_of = approximate_parts::certificate<Base, S>;
+    template <class S>
+    using narrow_of = approximate_parts::narrow_certificate<Base, S>;
     using terms_type = approximate_parts::terms;
 
     Method const& self() const { return static_cast<Method const&>(*this); }
@@ -273,9 +276,27 @@ private:
     }
     template <class S>
     double seconds_of_certificate(S const& s) const {
+        double all = 0;
+        if (terms().certify)
+            with_certificate(s,
+                             [&]<class Certificate>(Certificate*) { all = Certificate::seconds(base_, s); });
+        return all;
+    }
+    // Whether the device, if it is one, has double.
+    bool has_double() const {
+        if constexpr (on_host)
+            return true;
+        else
+            return leaf().limits().has_double;
+    }
+    // f(a null pointer to the type of the certificate); false: there is none for these products.
+    template <class S, class F>
+    bool with_certificate(S const&, F const& f) const {
+        if constexpr (narrow_of<S>::is_possible)
+            if (!has_double()) return f(static_cast<narrow_of<S>*>(nullptr)), true;
         if constexpr (certificate_of<S>::is_possible)
-            if (terms().certify) return certificate_of<S>::seconds(base_, s);
-        return 0;
+            if (has_double()) return f(static_cast<certificate_of<S>*>(nullptr)), true;
+        return false;
     }
 
     // One product of a batch. Norms are in the arena on the host, and in memory of their own beside a device.
@@ -285,8 +306,6 @@ private:
         if constexpr (on_host) {
             return look(p, t, memory, memory, made);
         } else {
-            if (!leaf().limits().has_double)
-                return instead(p, t, memory, made, "the device has no double, which errors are predicted in");
             footprint room;
             room.host = bytes_of_norms(p.shape());
             auto host = reserve_host(room, Method::name);
@@ -323,6 +342,10 @@ private:
             return instead(p, t, memory, made,
                            "A, B or alpha has Inf or NaN, or squares of elements leave the range of double");
         norms.all_a = __builtin_sqrt(norms.all_a), norms.all_b = __builtin_sqrt(norms.all_b);
+        double const both = norms.all_a * norms.all_b;
+        if (!has_double() && !(both >= 0x1p-60 && both <= 0x1p60))
+            return instead(p, t, memory, made,
+                           "the device has no double, and products of elements may leave the range of float");
         prediction said = self().predict(p, norms);
         if (!said.pays) return too_much(p, t, said, memory, made);
         return approximately(p, t, norms, said, memory, made);
@@ -387,10 +410,14 @@ private:
     status approximately(P const& p, terms_type const& t, line_norms const& norms, prediction& said,
                          arena& memory, report& made) const {
         if (t.certify) {
-            if constexpr (certificate_of<decltype(p.shape())>::is_possible)
-                return certified_product(p, t, norms, said, memory, made);
-            else
-                return {}; // check() has refused it
+            status done; // check() has refused what has no certificate
+            auto const s = p.shape();
+            with_certificate(s, [&]<class Certificate>(Certificate*) {
+                // Other numbers than the product draws.
+                Certificate proof(base_, s, ~t.seed * 0x9e3779b97f4a7c15u);
+                done = certified_product(p, t, norms, said, proof, memory, made);
+            });
+            return done;
         }
         if (status s = self().multiply(p, norms, said, memory); !s) return s;
         if (!said.pays) return too_much(p, t, said, memory, made);
@@ -405,9 +432,9 @@ private:
         made.bound.expected = made.error;
     }
 
-    template <class P>
+    template <class P, class Certificate>
     status certified_product(P const& p, terms_type const& t, line_norms const& norms, prediction& said,
-                             arena& memory, report& made) const {
+                             Certificate& proof, arena& memory, report& made) const {
         auto const first = p.without_epilogue();
         auto again = first; // with an E that stays
         if (first.beta != typename P::scalar(0) && t.otherwise == otherwise::exact &&
@@ -421,8 +448,6 @@ private:
             again.e = copy;
             again.e.conjugate = p.e.conjugate;
         }
-        // Other numbers than the product draws.
-        certificate_of<decltype(p.shape())> proof(base_, p.shape(), ~t.seed * 0x9e3779b97f4a7c15u);
         if (status s = proof.begin(first, memory); !s) return s;
         if (status s = self().multiply(first, norms, said, memory); !s) return s;
         if (!said.pays) return too_much(p, t, said, memory, made);

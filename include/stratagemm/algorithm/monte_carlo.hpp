@@ -231,15 +231,32 @@ private:
                 return at.upload(from, to, lines);
             };
             typename space::template handle<std::int32_t> which{};
-            typename space::template handle<double> of_a{}, of_b{};
             if (status s = send(found.which, which); !s) return s;
-            if (status s = send(found.of_a, of_a); !s) return s;
-            if (status s = send(found.of_b, of_b); !s) return s;
-            if (status s = gather_rows(leaf(), columns, which, of_a, a); !s) return s;
-            if (status s = gather_rows(leaf(), q.b, which, of_b, b); !s) return s;
+            auto const with = [&]<class Factor>(Factor const* by_a, Factor const* by_b) -> status {
+                typename space::template handle<Factor> of_a{}, of_b{};
+                if (status s = send(by_a, of_a); !s) return s;
+                if (status s = send(by_b, of_b); !s) return s;
+                if (status s = gather_rows(at, columns, which, of_a, a); !s) return s;
+                return gather_rows(at, q.b, which, of_b, b);
+            };
+            if (status s = at.limits().has_double
+                               ? with(found.of_a, found.of_b)
+                               : with(narrowed(found.of_a, lines), narrowed(found.of_b, lines));
+                !s)
+                return s;
         }
         q.a = a.transposed(), q.b = b;
         return {};
+    }
+
+    // In the same memory.
+    static float const* narrowed(double* x, index_t count) {
+        auto* const bytes = reinterpret_cast<std::byte*>(x);
+        for (index_t l = 0; l < count; ++l) {
+            double const one = x[l];
+            new (bytes + l * static_cast<index_t>(sizeof(float))) float(static_cast<float>(one));
+        }
+        return reinterpret_cast<float const*>(bytes);
     }
 
     monte_carlo_options options_;

@@ -1,6 +1,7 @@
 // Compressed products on a device, and their large elements: within the tolerance, refused, exact, certified; with the
 // hashes of the host.
 #include "catch.hpp"
+#include "conformance/device/without_double.hpp"
 #include "policies.hpp"
 #include "unit/algorithm/approximate.hpp"
 #include "unit/algorithm/planted.hpp"
@@ -102,7 +103,7 @@ TEMPLATE_TEST_CASE("sketches of a product on a device have the buckets of the de
                    double) {
     using R = TestType;
     under_test const device;
-    if (!device.leaf().limits().has_double) return;
+    if (std::is_same_v<R, double> && !device.leaf().limits().has_double) return;
     struct sides {
         index_t m, n, k;
         int bits, sketches;
@@ -150,7 +151,7 @@ TEMPLATE_TEST_CASE("sketches of a product on a device have the buckets of the de
 TEMPLATE_TEST_CASE("compressed on a device: factors, E, epilogues, layouts", "", float, double) {
     using R = TestType;
     under_test const device;
-    if (!device.leaf().limits().has_double) return;
+    if (std::is_same_v<R, double> && !device.leaf().limits().has_double) return;
     for (auto const order : {sg::layout::row_major, sg::layout::col_major})
         for (bool const turned : {false, true}) {
             planted<R> const p(67, 90, 45, 40, 3, order);
@@ -188,7 +189,6 @@ TEMPLATE_TEST_CASE("compressed on a device: factors, E, epilogues, layouts", "",
 
 TEST_CASE("compressed on a device: products that were planted are found as often as the confidence says") {
     under_test const device;
-    if (!device.leaf().limits().has_double) return;
     int missed = 0;
     constexpr int trials = 100;
     for (int t = 0; t < trials; ++t) {
@@ -211,7 +211,6 @@ TEST_CASE("compressed on a device: products that were planted are found as often
 
 TEST_CASE("compressed on a device: refused, exact, certified, and bad options") {
     under_test const device;
-    if (!device.leaf().limits().has_double) return;
     index_t const m = 60, n = 70, k = 50;
     approximations::operands<float> x(approximations::data::random, m, n, k, 3);
     there<float> a(device, x.a);
@@ -255,7 +254,7 @@ TEST_CASE("compressed on a device: refused, exact, certified, and bad options") 
 TEMPLATE_TEST_CASE("heavy on a device: the large elements of a product, and no others", "", float, double) {
     using R = TestType;
     under_test const device;
-    if (!device.leaf().limits().has_double) return;
+    if (std::is_same_v<R, double> && !device.leaf().limits().has_double) return;
     planted<R> p(90, 75, 130, 60, 2);
     there<R> a(device, p.a);
     there<R> const b(device, p.b);
@@ -283,4 +282,26 @@ TEMPLATE_TEST_CASE("heavy on a device: the large elements of a product, and no o
     p.a(1, 2) = std::numeric_limits<R>::infinity();
     a = there<R>(device, p.a);
     CHECK_THROWS_AS(sg::heavy(policy, a, b, 1.0), sg::error);
+}
+
+TEST_CASE("compressed and heavy on a device without double") {
+    under_test const device;
+    planted<float> const p(90, 75, 130, 60, 2);
+    there<float> const a(device, p.a), b(device, p.b);
+    there<float> c(device, 90, 75);
+    slow const base{without_double{device}, 90, 75};
+    sg::report made;
+    sg::gemm(sg::compressed{base, {.tolerance = 1e-4, .certify = true, .report = &made, .nonzeros = 60}}, a,
+             b, c);
+    CHECK(made.ran == "compressed");
+    CHECK(made.bound.worst <= 1e-4);
+    sg::matrix<float> here(90, 75);
+    c.download(here);
+    CHECK(distance(here, p.c) <= 1e-4 * norm_of(p.a) * norm_of(p.b));
+    auto const wrong =
+        sg::try_gemm(sg::compressed{base, {.tolerance = 1e-3, .certify = true, .nonzeros = 3}}, a, b, c);
+    REQUIRE(!wrong);
+    CHECK(wrong.error().code() == sg::errc::verification);
+    auto const large = sg::heavy(sg::compressed{base, {.nonzeros = 60}}, a, b, 2.0);
+    CHECK(places_of(device, large.view()) == places_above(p.c, 2));
 }

@@ -6,6 +6,7 @@
 #include "../../backend/host/kernels.hpp"
 #include "../../core/policy.hpp"
 #include "../../device/dialect.hpp"
+#include "narrow.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -214,15 +215,23 @@ inline index_t parts_on_device(index_t rows, index_t cols) {
 }
 template <class Arena, class T, class Space>
 std::size_t bytes_for_squares(Space, index_t rows, index_t cols) {
-    return Arena::rounded(static_cast<std::size_t>(rows * parts_on_device(rows, cols)) * sizeof(double));
+    auto const parts = static_cast<std::size_t>(parts_on_device(rows, cols)),
+               few = static_cast<std::size_t>(narrow_parts(parts_on_device(rows, cols)));
+    std::size_t const each = larger(parts * sizeof(double), few * narrow_sums * sizeof(float));
+    return Arena::rounded(static_cast<std::size_t>(rows) * each);
 }
-// The device has double. Waits for the sums.
+// Waits for the sums.
 template <class Leaf, class T, class Space, class Arena>
 requires device_leaf<Leaf, Space> status squares_of_rows(Leaf const& leaf, view<T const, Space> const& x,
                                                          double* to, Arena& memory) {
     typename Arena::scope const scope(memory);
     bool const across = magnitude(x.row_stride) < magnitude(x.col_stride);
     index_t const parts = parts_on_device(x.rows, x.cols), blocks = divide_up(x.rows, across ? 256 : 8);
+    if (!leaf.limits().has_double) {
+        index_t const few = narrow_parts(parts);
+        auto const sums = memory.template take<float>(narrow_sums * few * x.rows);
+        return narrow_squares_of_rows(leaf, x, to, sums, few);
+    }
     auto const sums = memory.template take<double>(x.rows * parts);
     device_kernel const kernel{
         across ? "squares_across" : "squares_along", squares_text, {}, 256, true, false, kernel_types<T, T>};

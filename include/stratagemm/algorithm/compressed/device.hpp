@@ -196,8 +196,7 @@ KERNEL(ITEMS) add_buckets(BUFFER(IN const, a), BUFFER(IN const, b), index stride
     UNROLL for (int u = 0; u < MINE; ++u) sums[u * ITEMS + ITEM] = sum[u];
     BARRIER();
     /* One bucket after another of the block, for all its work-items. */
-    if (!is_there) return;
-    for (int at = ITEM % (SLICES * THREADS); at < THREADS * MINE; at += SLICES * THREADS) {
+    for (int at = ITEM % (SLICES * THREADS); at < (is_there ? THREADS * MINE : 0); at += SLICES * THREADS) {
         int const by = at / MINE, u = at % MINE;
         int const i = by >> (COL_BITS - MY_COL_BITS) << MY_ROW_BITS | u >> MY_COL_BITS;
         int const j = (by & ((1 << (COL_BITS - MY_COL_BITS)) - 1)) << MY_COL_BITS | (u & (MY_COLS - 1));

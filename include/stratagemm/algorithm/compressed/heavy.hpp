@@ -76,9 +76,6 @@ private:
             if (options_.form == compressed_form::fourier)
                 return failure(errc::unsupported, "heavy",
                                "form Fourier runs on the host: take walsh_hadamard");
-            if (!base_.leaf().limits().has_double)
-                return failure(errc::unsupported, "heavy",
-                               "the device has no double, which errors are predicted in");
         }
         return {};
     }

@@ -45,7 +45,7 @@ status gather_rows(Leaf const& leaf, view<T const> const& x, std::int32_t const*
 }
 
 inline constexpr char gather_text[] = R"(
-KERNEL(ITEMS) gather_rows(MATRIX(IN const, x), BUFFER(int const, which), BUFFER(double const, factors),
+KERNEL(ITEMS) gather_rows(MATRIX(IN const, x), BUFFER(int const, which), BUFFER(FACTOR const, factors),
                           MATRIX(IN, to), index rows, index cols, int turned) {
     ELEMENT(i, j, rows, cols); /* of `to`, or of the transposed: its columns have the smaller stride */
     OPEN(IN const, x);
@@ -54,23 +54,29 @@ KERNEL(ITEMS) gather_rows(MATRIX(IN const, x), BUFFER(int const, which), BUFFER(
     OPEN(IN, to);
     index const line = turned ? j : i, along = turned ? i : j;
     scalar element = LOAD(IN, x, AT(x, (index)which[line], along));
-    double const factor = factors[line];
+    FACTOR const factor = factors[line];
 #if COMPLEX
-    element.x = (REAL)((double)element.x * factor);
-    element.y = (REAL)((double)element.y * factor);
+    element.x = (REAL)((FACTOR)element.x * factor);
+    element.y = (REAL)((FACTOR)element.y * factor);
 #else
-    element = (scalar)((double)element * factor);
+    element = (scalar)((FACTOR)element * factor);
 #endif
     STORE(IN, to, AT(to, line, along), CONVERT(OUT_VALUE, (value)element));
 }
 )";
-// The same on a device, whose memory has which and factors.
-template <class Leaf, class T, class Space>
+// The same on a device, whose memory has which and factors; these are floats where it lacks double.
+template <class Leaf, class T, class Space, class Factor>
 requires device_leaf<Leaf, Space> status gather_rows(Leaf const& leaf, view<T const, Space> const& x,
                                                      typename Space::template handle<std::int32_t> which,
-                                                     typename Space::template handle<double> factors,
-                                                     view<T, Space> const& to) {
-    device_kernel const kernel{"gather_rows", gather_text, {}, 256, true, false, kernel_types<T, T>};
+                                                     Factor factors, view<T, Space> const& to) {
+    constexpr bool is_double = std::is_same_v<Factor, typename Space::template handle<double>>;
+    device_kernel const kernel{"gather_rows",
+                               gather_text,
+                               is_double ? "#define FACTOR double\n" : "#define FACTOR float\n",
+                               256,
+                               is_double || uses_double<T, T>,
+                               false,
+                               kernel_types<T, T>};
     bool const turned = to.col_stride != 1;
     index_t const rows = turned ? to.cols : to.rows, cols = turned ? to.rows : to.cols;
     return leaf.launch(kernel, groups_for_elements(rows, cols), x, which, factors, to, rows, cols,
