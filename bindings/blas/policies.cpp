@@ -1,0 +1,52 @@
+#include "policies.hpp"
+
+namespace stratagemm_blas {
+namespace {
+
+// The layers with their defaults, and those options that change what a program can rely on.
+named_policy const all[] = {
+    {"host", sg::host{}},
+    {"host(invariant)", sg::host{.invariant = true}},
+    {"reference", sg::reference{}},
+    {"recursive(host)", sg::recursive{sg::host{}}},
+    {"strassen(host)", sg::strassen{sg::host{}}},
+    {"ozaki(host)", sg::ozaki{sg::host{}}},
+    {"ozaki(fp32)", sg::ozaki{sg::host{}, {.accuracy = sg::accuracy::fp32}}},
+    {"ozaki(fp64)", sg::ozaki{sg::host{}, {.accuracy = sg::accuracy::fp64}}},
+    {"split(host)", sg::split{sg::host{}}},
+    {"verified(host)", sg::verified{sg::host{}}},
+};
+
+// How many characters of a text, spaces and all, agree with a name, and whether they are all of both.
+struct agreement {
+    std::size_t length;
+    bool whole;
+};
+agreement compare(std::string_view text, std::string_view name) {
+    std::size_t at = 0, matched = 0;
+    auto const skip = [&] {
+        while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) ++at;
+    };
+    for (skip(); at < text.size() && matched < name.size() && text[at] == name[matched]; skip())
+        ++at, ++matched;
+    return {at, at == text.size() && matched == name.size()};
+}
+
+} // namespace
+
+named_policy const* find_policy(std::string_view text, std::string& error) {
+    std::size_t furthest = 0;
+    for (named_policy const& one : all) {
+        agreement const found = compare(text, one.name);
+        if (found.whole) return &one;
+        if (found.length > furthest) furthest = found.length;
+    }
+    error = "'" + std::string(text) + "' names no policy: ";
+    error += furthest < text.size() ? "character " + std::to_string(furthest + 1) + " is wrong"
+                                    : std::string("it ends too early");
+    error += ". Valid names:";
+    for (named_policy const& one : all) (error += &one == all ? " " : ", ") += one.name;
+    return nullptr;
+}
+
+} // namespace stratagemm_blas

@@ -1,0 +1,60 @@
+// A name that this library exports: who does its calls, and how many there were.
+#pragma once
+
+#include "beneath.hpp"
+#include "settings.hpp"
+
+#include <cstdint>
+
+namespace stratagemm_blas {
+
+class symbol {
+public:
+    explicit constexpr symbol(char const* name) : name_(name) {}
+    symbol(symbol const&) = delete;
+
+    // The function beneath, if a call of so many flops is left to that; else null.
+    template <class Function>
+    Function* beneath(double flops) {
+        if (flops >= environment().smallest) return nullptr;
+        return reinterpret_cast<Function*>(address_beneath());
+    }
+
+private:
+    friend class counted_call;
+    friend void begin_report();
+    friend void print_report();
+    [[gnu::cold, gnu::noinline]] void* address_beneath();
+    void add(double flops, std::int64_t nanoseconds, bool is_left);
+
+    char const* name_;
+    void* beneath_ = nullptr; // atomic, as all below
+    bool is_searched_ = false, is_listed_ = false;
+    std::int64_t calls_ = 0, left_ = 0, nanoseconds_ = 0;
+    double flops_ = 0;
+    symbol* next_ = nullptr; // of those that were called
+};
+
+// Counts a call while it lives, if the report is wanted.
+class counted_call {
+public:
+    counted_call(symbol& s, double flops, bool is_left)
+        : symbol_(s), flops_(flops), begin_(environment().reports ? now() : 0), is_left_(is_left) {}
+    counted_call(counted_call const&) = delete;
+    ~counted_call() {
+        if (begin_ != 0) symbol_.add(flops_, now() - begin_, is_left_);
+    }
+
+private:
+    static std::int64_t now();
+
+    symbol& symbol_;
+    double flops_;
+    std::int64_t begin_;
+    bool is_left_;
+};
+
+// From now on the program prints, when it ends, what was called. A child of fork() counts its own calls.
+void begin_report();
+
+} // namespace stratagemm_blas
