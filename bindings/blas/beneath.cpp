@@ -29,6 +29,21 @@ std::vector<std::string> loaded_libraries() {
         &all);
     return all;
 }
+// Whether a library is a BLAS whose plain names take integers of this width, as far as its file name says: Debian calls
+// those of 64 bits libblas64.so.3 and libopenblas64.so.0.
+bool is_blas(std::string const& path, width integers) {
+    std::string const name = path.substr(path.rfind('/') + 1);
+    for (char const* const stem : {"libblas", "libopenblas", "libblis"}) {
+        std::string const wide = std::string(stem) + "64", narrow = std::string(stem) + ".so";
+        if (name.rfind(integers == width::wide ? wide : narrow, 0) == 0) return true;
+    }
+    return false;
+}
+bool may_be_beneath(std::string const& path, void* function, width integers) {
+    if (!function || is_ours(function)) return false;
+    return integers == width::in_name ||
+           !is_blas(path, integers == width::wide ? width::narrow : width::wide);
+}
 
 } // namespace
 
@@ -41,17 +56,29 @@ std::string open_beneath(char const* path) {
     return {};
 }
 
-void* find_beneath(char const* name) {
+void* find_beneath(char const* name, width integers) {
     if (opened) return dlsym(opened, name);
-    if (void* const next = dlsym(RTLD_NEXT, name); next && !is_ours(next)) return next;
+    Dl_info next;
+    if (void* const found = dlsym(RTLD_NEXT, name);
+        found && dladdr(found, &next) && may_be_beneath(next.dli_fname, found, integers))
+        return found;
     for (std::string const& path : loaded_libraries()) {
         void* const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
         if (!library) continue;
-        void* const found = dlsym(library, name);
+        void* const found = dlsym(library, "stratagemm_blas_version") ? nullptr : dlsym(library, name);
         dlclose(library); // it was loaded before, and stays
-        if (found && !is_ours(found)) return found;
+        if (may_be_beneath(path, found, integers)) return found;
     }
     return nullptr;
+}
+
+std::string other_width(width integers) {
+    std::string other;
+    for (std::string const& path : loaded_libraries()) {
+        if (is_blas(path, integers)) return {};
+        if (is_blas(path, integers == width::wide ? width::narrow : width::wide)) other = path;
+    }
+    return other;
 }
 
 } // namespace stratagemm_blas

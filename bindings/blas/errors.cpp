@@ -32,7 +32,7 @@ struct fortran_name {
 
 template <class Function>
 Function* found(Function* linked, char const* name) {
-    return linked ? linked : reinterpret_cast<Function*>(find_beneath(name));
+    return linked ? linked : reinterpret_cast<Function*>(find_beneath(name, width::in_name));
 }
 
 // The cblas_xerbla of the reference is told of a row-major call as of the column-major one that is made of it, whose

@@ -1,5 +1,7 @@
 #include "report.hpp"
 
+#include "call.hpp"
+
 #include <cstdio>
 #include <ctime>
 #include <pthread.h>
@@ -19,9 +21,22 @@ std::int64_t counted_call::now() {
     return t.tv_sec * std::int64_t{1000000000} + t.tv_nsec;
 }
 
+void symbol::check_width() {
+    if (integers_ != width::in_name)
+        if (std::string const other = other_width(integers_); !other.empty())
+            give_up((std::string("the integers of ") + name_ + " have " +
+                     (integers_ == width::wide ? "64 bits here, and 32 bits in "
+                                               : "32 bits here, and 64 bits in ") +
+                     other + ": preload " +
+                     (integers_ == width::wide ? "libstratagemm-blas.so" : "libstratagemm-blas64.so") +
+                     " instead")
+                        .c_str());
+    __atomic_store_n(&is_checked_, true, __ATOMIC_RELAXED);
+}
+
 void* symbol::address_beneath() {
     if (!__atomic_load_n(&is_searched_, __ATOMIC_ACQUIRE)) {
-        __atomic_store_n(&beneath_, find_beneath(name_), __ATOMIC_RELAXED);
+        __atomic_store_n(&beneath_, find_beneath(name_, integers_), __ATOMIC_RELAXED);
         __atomic_store_n(&is_searched_, true, __ATOMIC_RELEASE);
     }
     return __atomic_load_n(&beneath_, __ATOMIC_RELAXED);

@@ -10,13 +10,15 @@ namespace stratagemm_blas {
 
 class symbol {
 public:
-    explicit constexpr symbol(char const* name) : name_(name) {}
+    constexpr symbol(char const* name, width integers) : name_(name), integers_(integers) {}
     symbol(symbol const&) = delete;
 
     // The function beneath, if a call of so many flops is left to that; else null.
     template <class Function>
     Function* beneath(double flops) {
-        if (flops >= environment().smallest) return nullptr;
+        if (!__atomic_load_n(&is_checked_, __ATOMIC_RELAXED)) check_width();
+        double const smallest = environment().smallest;
+        if (smallest == 0 || flops >= smallest) return nullptr;
         return reinterpret_cast<Function*>(address_beneath());
     }
 
@@ -24,12 +26,15 @@ private:
     friend class counted_call;
     friend void begin_report();
     friend void print_report();
+    // Ends a program whose integers have another width.
+    [[gnu::cold, gnu::noinline]] void check_width();
     [[gnu::cold, gnu::noinline]] void* address_beneath();
     void add(double flops, std::int64_t nanoseconds, bool is_left);
 
     char const* name_;
+    width integers_;
     void* beneath_ = nullptr; // atomic, as all below
-    bool is_searched_ = false, is_listed_ = false;
+    bool is_checked_ = false, is_searched_ = false, is_listed_ = false;
     std::int64_t calls_ = 0, left_ = 0, nanoseconds_ = 0;
     double flops_ = 0;
     symbol* next_ = nullptr; // of those that were called

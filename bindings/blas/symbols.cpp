@@ -18,6 +18,15 @@ using integer = std::int32_t;
 using c8 = std::complex<float>;
 using c16 = std::complex<double>;
 
+constexpr width integers_of([[maybe_unused]] char const* name) {
+#ifdef STRATAGEMM_BLAS_SUFFIX
+    return width::in_name;
+#else
+    bool const has_prefix = name[0] == 's' && name[1] == 'c' && name[2] == 'i'; // of a wheel
+    return has_prefix ? width::in_name : sizeof(integer) == 8 ? width::wide : width::narrow;
+#endif
+}
+
 #if defined(STRATAGEMM_BLAS_SUFFIX)
 #    define STRATAGEMM_BLAS_FORTRAN(NAME, ...)                                                               \
         STRATAGEMM_BLAS_DEFINE(NAME##_64_, __VA_ARGS__)                                                      \
@@ -38,10 +47,11 @@ using c16 = std::complex<double>;
         STRATAGEMM_BLAS_DEFINE(scipy_##NAME, __VA_ARGS__)
 #endif
 
-// A function of this library: PARAMETERS and ARGUMENTS in parentheses, what it takes in FLOPS, and the CALL that does it.
+// A function of this library: PARAMETERS and ARGUMENTS in parentheses, the FLOPS that it takes, and the CALL that does the
+// work.
 #define STRATAGEMM_BLAS_DEFINE(NAME, PARAMETERS, ARGUMENTS, FLOPS, CALL)                                     \
     extern "C" [[gnu::visibility("default")]] void NAME PARAMETERS noexcept {                                \
-        static constinit symbol self{#NAME};                                                                 \
+        static constinit symbol self{#NAME, integers_of(#NAME)};                                             \
         using function = void PARAMETERS;                                                                    \
         double const flops = FLOPS;                                                                          \
         function* const beneath = self.beneath<function>(flops);                                             \

@@ -1,7 +1,7 @@
 // The other routines of level 3, as products of blocks: triangles of C, symmetric and triangular operands.
 //
-// Everything is said with views: a transpose, a row-major matrix and an operand on the right are strides, and each function
-// has one case. Halves are divided again, and so most of the work is in large products.
+// Everything is said with views: a transpose, a row-major matrix and an operand on the right are strides, and each
+// function has one case. Halves are divided again, and so most of the work is in large products.
 #pragma once
 
 #include "multiply.hpp"

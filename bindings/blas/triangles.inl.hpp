@@ -5,11 +5,11 @@
 
 namespace stratagemm_blas {
 
-// A block of C on its diagonal is multiplied as a whole, and half of it is thrown away; a symmetric block is completed. Both
-// are kept on the stack, so a block is as large as the first-level cache of common processors for doubles.
+// A block of C on its diagonal is multiplied as a whole, and half of it is thrown away; a symmetric block is completed.
+// Both are kept on the stack: a block of doubles is as large as the first-level cache of common processors.
 inline constexpr index_t square_side = 64;
-// A triangular block has no zeros that may be multiplied (NaN and Inf would spread), and is multiplied by loops, which keep
-// it in a few registers' worth of lines: eight to a line of the cache for doubles.
+// A triangular block is not completed with zeros, since these would make NaN of Inf; loops multiply it. Its sides are two
+// lines of the cache for doubles, and what it multiplies is kept on the stack, too.
 inline constexpr index_t triangle_side = 16, panel_width = 64;
 
 // Where to divide a side, so that all blocks but the last one are whole.

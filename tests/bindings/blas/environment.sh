@@ -1,0 +1,59 @@
+#!/bin/sh
+# environment.sh PROGRAM LIBRARY WIDE [BENEATH]: what the environment says to a program, which LIBRARY multiplies for. WIDE:
+# the library whose integers have 64 bits. BENEATH: a BLAS. Prints what is wrong, if something is.
+set -u
+program=$1 library=$2 wide=$3 beneath=${4:-}
+unset STRATAGEMM_POLICY STRATAGEMM_BLAS_NEXT STRATAGEMM_BLAS_MIN STRATAGEMM_BLAS_REPORT
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failed=0
+wrong() {
+    printf '%s\n%s\n\n' "$*" "$said"
+    failed=1
+}
+# says TEXT STATUS VARIABLE=VALUE...   the program ends with this status, and its standard error has the text.
+says() {
+    text=$1 status=$2
+    shift 2
+    said=$(env "$@" "$program" 2>&1)
+    result=$?
+    [ $result -eq "$status" ] || wrong "with $* the program ends with $result instead of $status"
+    printf '%s\n' "$said" | grep -qF -e "$text" || wrong "with $* there is no: $text"
+}
+
+for policy in host 'host(invariant)' reference 'recursive(host)' 'strassen(host)' 'ozaki(host)' 'ozaki(fp32)' \
+    'ozaki(fp64)' 'split(host)' 'verified(host)' ' strassen ( host ) '; do
+    says "policy $(echo "$policy" | tr -d ' ')" 0 "STRATAGEMM_POLICY=$policy" STRATAGEMM_BLAS_REPORT=1
+done
+says "policy host" 0 STRATAGEMM_POLICY= STRATAGEMM_BLAS_REPORT=1
+says "'strasen(host)' names no policy: character 6 is wrong. Valid names: host," 2 'STRATAGEMM_POLICY=strasen(host)'
+says "'ozaki(fp16)' names no policy: character 9 is wrong" 2 'STRATAGEMM_POLICY=ozaki(fp16)'
+says "'ozaki(' names no policy: it ends too early" 2 'STRATAGEMM_POLICY=ozaki('
+says "'host,' names no policy: character 5 is wrong" 2 'STRATAGEMM_POLICY=host,'
+
+says "STRATAGEMM_BLAS_MIN: 'many' is no number of flops" 2 STRATAGEMM_BLAS_MIN=many
+says "STRATAGEMM_BLAS_MIN: '-1' is no number of flops" 2 STRATAGEMM_BLAS_MIN=-1
+says "STRATAGEMM_BLAS_REPORT: 'yes' is neither 0 nor 1" 2 STRATAGEMM_BLAS_REPORT=yes
+says "STRATAGEMM_BLAS_NEXT: cannot be opened" 2 STRATAGEMM_BLAS_NEXT=libnosuchblas.so.7
+says "is this library" 2 "STRATAGEMM_BLAS_NEXT=$library"
+cp "$library" "$folder/libanother.so"
+says "is this library" 2 "STRATAGEMM_BLAS_NEXT=$folder/libanother.so"
+
+# dgemm_ and then the calls done here, and those left to the BLAS beneath.
+counts() { printf '%s\n' "$said" | awk '$1 == "dgemm_" { print $2, $3 }'; }
+says stratagemm-blas: 0 STRATAGEMM_BLAS_REPORT=1
+[ "$(counts)" = "1 0" ] || wrong "a call is not counted"
+says stratagemm-blas: 0 STRATAGEMM_BLAS_REPORT=1 STRATAGEMM_BLAS_MIN=1e5
+[ "$(counts)" = "1 0" ] || wrong "a call of 2e6 flops is not done here"
+if [ -n "$beneath" ]; then
+    says stratagemm-blas: 0 STRATAGEMM_BLAS_REPORT=1 STRATAGEMM_BLAS_MIN=1e9 "STRATAGEMM_BLAS_NEXT=$beneath"
+    [ "$(counts)" = "0 1" ] || wrong "a call of 2e6 flops is not left to $beneath"
+    says stratagemm-blas: 0 STRATAGEMM_BLAS_REPORT=1 STRATAGEMM_BLAS_MIN=1e9 "LD_PRELOAD=$library:$beneath"
+    [ "$(counts)" = "0 1" ] || wrong "a call of 2e6 flops is not left to the next library, $beneath"
+fi
+
+# Integers of another width than those of the program's BLAS, as Debian names such libraries.
+cp "$wide" "$folder/libblas64.so.3"
+says "the integers of dgemm_ have 32 bits here, and 64 bits in $folder/libblas64.so.3" 2 \
+    "LD_PRELOAD=$library:$folder/libblas64.so.3"
+exit $failed
