@@ -47,8 +47,8 @@ constexpr width integers_of([[maybe_unused]] char const* name) {
         STRATAGEMM_BLAS_DEFINE(scipy_##NAME, __VA_ARGS__)
 #endif
 
-// A function of this library: PARAMETERS and ARGUMENTS in parentheses, the FLOPS that it takes, and the CALL that does the
-// work.
+// A function of this library: PARAMETERS and ARGUMENTS in parentheses, the FLOPS that it takes, and the CALL that
+// does the work.
 #define STRATAGEMM_BLAS_DEFINE(NAME, PARAMETERS, ARGUMENTS, FLOPS, CALL)                                     \
     extern "C" [[gnu::visibility("default")]] void NAME PARAMETERS noexcept {                                \
         static constinit symbol self{#NAME, integers_of(#NAME)};                                             \

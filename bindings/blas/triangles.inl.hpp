@@ -8,8 +8,8 @@ namespace stratagemm_blas {
 // A block of C on its diagonal is multiplied as a whole, and half of it is thrown away; a symmetric block is completed.
 // Both are kept on the stack: a block of doubles is as large as the first-level cache of common processors.
 inline constexpr index_t square_side = 64;
-// A triangular block is not completed with zeros, since these would make NaN of Inf; loops multiply it. Its sides are two
-// lines of the cache for doubles, and what it multiplies is kept on the stack, too.
+// A triangular block is not completed with zeros, since these would make NaN of Inf; loops multiply it. Its sides are
+// two lines of the cache for doubles, and what it multiplies is kept on the stack, too.
 inline constexpr index_t triangle_side = 16, panel_width = 64;
 
 // Where to divide a side, so that all blocks but the last one are whole.

@@ -1,6 +1,6 @@
 #!/bin/sh
-# environment.sh PROGRAM LIBRARY WIDE [BENEATH]: what the environment says to a program, which LIBRARY multiplies for. WIDE:
-# the library whose integers have 64 bits. BENEATH: a BLAS. Prints what is wrong, if something is.
+# environment.sh PROGRAM LIBRARY WIDE [BENEATH]: what the environment says to a program, which LIBRARY multiplies for.
+# WIDE: the library whose integers have 64 bits. BENEATH: a BLAS. Prints what is wrong, if something is.
 set -u
 program=$1 library=$2 wide=$3 beneath=${4:-}
 unset STRATAGEMM_POLICY STRATAGEMM_BLAS_NEXT STRATAGEMM_BLAS_MIN STRATAGEMM_BLAS_REPORT

@@ -1,4 +1,5 @@
-// Arguments that BLAS does not allow: the program's xerbla_ and cblas_xerbla learn which one it is, and nothing is written.
+// Arguments that BLAS does not allow: the program's xerbla_ and cblas_xerbla learn which one it is, and nothing is
+// written.
 #include "catch.hpp"
 #include "matrices.hpp"
 

@@ -1,5 +1,5 @@
-// Every routine of level 3 against loops: all options, sides around those of blocks, leading dimensions with room to spare,
-// NaN in what must not be read, and every byte that must not be written watched. Results are exact.
+// Every routine of level 3 against loops: all options, sides around those of blocks, leading dimensions with room to
+// spare, NaN in what must not be read, and every byte that must not be written watched. Results are exact.
 #include "catch.hpp"
 #include "matrices.hpp"
 

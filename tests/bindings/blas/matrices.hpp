@@ -1,5 +1,5 @@
-// Matrices whose elements are small integers, so that sums of their products are exact in every type and order, and what
-// a routine has to compute is known to the last bit. What lies around an element is NaN, and is watched.
+// Matrices whose elements are small integers, so that sums of their products are exact in every type and order, and
+// what a routine has to compute is known to the last bit. What lies around an element is NaN, and is watched.
 #pragma once
 
 #include "library.hpp"

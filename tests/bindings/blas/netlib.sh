@@ -1,7 +1,7 @@
 #!/bin/sh
-# netlib.sh LIBRARY: the testers of netlib for level 3, Fortran and CBLAS, that Debian's package libblas-test has, over this
-# library. Exits with 77 where they are not. BLAS_TESTERS names another folder with them, and BLAS_BENEATH one with the
-# libblas.so.3 of the reference, which the testers of CBLAS need.
+# netlib.sh LIBRARY: the testers of netlib for level 3, Fortran and CBLAS, that Debian's package libblas-test has,
+# over this library. Exits with 77 where they are not. BLAS_TESTERS names another folder with them, and BLAS_BENEATH
+# one with the libblas.so.3 of the reference, which the testers of CBLAS need.
 set -u
 library=$1
 folder=${BLAS_TESTERS:-}

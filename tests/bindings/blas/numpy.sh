@@ -1,6 +1,6 @@
 #!/bin/sh
-# numpy.sh LIBRARY FOLDER: NumPy, if it is installed, over the preloaded library and over the libblas.so.3 in FOLDER. Its
-# own tests of linear algebra run, too, where pytest is installed. PYTHON names an interpreter.
+# numpy.sh LIBRARY FOLDER: NumPy, if it is installed, over the preloaded library and over the libblas.so.3 in FOLDER.
+# Its own tests of linear algebra run, too, where pytest is installed. PYTHON names an interpreter.
 set -eu
 library=$1 folder=${2:-}
 python=${PYTHON:-python3}
