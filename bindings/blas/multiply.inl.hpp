@@ -10,14 +10,14 @@
 namespace stratagemm_blas {
 
 // A layer that does not know the type, such as split with doubles, leaves the product to the host.
-template <class T, class... Operands>
+template <class T, class S = T, class... Operands>
 sg::status try_policy(Operands const&... operands) {
     any_policy const& chosen = environment().policy;
     if (auto const* const host = std::get_if<sg::host>(&chosen)) return sg::try_gemm(*host, operands...);
     return std::visit(
         [&](auto const& policy) {
             using Policy = std::remove_cvref_t<decltype(policy)>;
-            if constexpr (std::is_same_v<Policy, sg::host> || !sg::takes<Policy, sg::dense_problem<T, T, T>>)
+            if constexpr (std::is_same_v<Policy, sg::host> || !sg::takes<Policy, sg::dense_problem<T, T, S>>)
                 return sg::try_gemm(sg::host{}, operands...);
             else
                 return sg::try_gemm(policy, operands...);
@@ -38,14 +38,14 @@ sg::view<T const> copied(sg::view<T const> const& from, std::unique_ptr<T[]>& ro
     return to;
 }
 
-template <class T>
-[[gnu::cold, gnu::noinline]] void multiply_otherwise(sg::error const& e, T alpha, sg::view<T const> const& a,
-                                                     sg::view<T const> const& b, T beta,
-                                                     sg::view<T> const& c) {
+template <class T, class S>
+[[gnu::cold, gnu::noinline]] void multiply_otherwise(sg::error const& e, S alpha, sg::view<T const> const& a,
+                                                     sg::view<T const> const& b, S beta,
+                                                     sg::view<S> const& c) {
     std::unique_ptr<T[]> a_room, b_room;
     sg::status s;
     if (e.code() == sg::errc::alias)
-        s = try_policy<T>(alpha, copied(a, a_room), copied(b, b_room), beta, c);
+        s = try_policy<T, S>(alpha, copied(a, a_room), copied(b, b_room), beta, c);
     else if (e.code() == sg::errc::memory) // which the host alone needs less of
         s = sg::try_gemm(sg::host{}, alpha, a, b, beta, c);
     else
@@ -53,9 +53,9 @@ template <class T>
     if (!s) give_up(s.error().what());
 }
 
-template <class T>
-void multiply(T alpha, sg::view<T const> const& a, sg::view<T const> const& b, T beta, sg::view<T> const& c) {
-    if (sg::status const s = try_policy<T>(alpha, a, b, beta, c); !s)
+template <class T, class S>
+void multiply(S alpha, sg::view<T const> const& a, sg::view<T const> const& b, S beta, sg::view<S> const& c) {
+    if (sg::status const s = try_policy<T, S>(alpha, a, b, beta, c); !s)
         multiply_otherwise(s.error(), alpha, a, b, beta, c);
 }
 

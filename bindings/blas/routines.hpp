@@ -7,22 +7,22 @@
 
 namespace stratagemm_blas {
 
-// C = alpha op(A) op(B) + beta C.
-template <class T>
+// C = alpha op(A) op(B) + beta C. S: the type of C and the factors.
+template <class T, class S = T>
 struct product_call {
     op transa, transb; // 1, 2
     index_t m, n, k;   // 3, 4, 5
-    T alpha;           // 6
+    S alpha;           // 6
     T const* a;        // 7
     index_t lda;       // 8
     T const* b;        // 9
     index_t ldb;       // 10
-    T beta;            // 11
-    T* c;              // 12
+    S beta;            // 11
+    S* c;              // 12
     index_t ldc;       // 13
 };
-template <class T>
-void gemm(caller const& who, product_call<T> const& call);
+template <class T, class S = T>
+void gemm(caller const& who, product_call<T, S> const& call);
 // The same into one triangle of a square C: uplo comes first, and there is no m.
 template <class T>
 void gemmt(caller const& who, half uplo, product_call<T> const& call);

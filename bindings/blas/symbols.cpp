@@ -2,6 +2,7 @@
 //   STRATAGEMM_BLAS_WIDE     integers have 64 bits instead of 32
 //   STRATAGEMM_BLAS_SUFFIX   their names say so: dgemm_64_, cblas_dgemm64_ (OpenBLAS), cblas_dgemm_64 (reference)
 // Names without a suffix also have the prefix of the OpenBLAS that the wheels of NumPy and SciPy bring along.
+#include "narrow.hpp"
 #include "report.hpp"
 #include "routines.hpp"
 
@@ -47,9 +48,9 @@ constexpr width integers_of([[maybe_unused]] char const* name) {
         STRATAGEMM_BLAS_DEFINE(scipy_##NAME, __VA_ARGS__)
 #endif
 
-// A function of this library: PARAMETERS and ARGUMENTS in parentheses, the FLOPS that it takes, and the CALL that
+// A function of this library: PARAMETERS and ARGUMENTS in parentheses, the FLOPS that it takes, and then the call that
 // does the work.
-#define STRATAGEMM_BLAS_DEFINE(NAME, PARAMETERS, ARGUMENTS, FLOPS, CALL)                                     \
+#define STRATAGEMM_BLAS_DEFINE(NAME, PARAMETERS, ARGUMENTS, FLOPS, ...)                                      \
     extern "C" [[gnu::visibility("default")]] void NAME PARAMETERS noexcept {                                \
         static constinit symbol self{#NAME, integers_of(#NAME)};                                             \
         using function = void PARAMETERS;                                                                    \
@@ -57,7 +58,7 @@ constexpr width integers_of([[maybe_unused]] char const* name) {
         function* const beneath = self.beneath<function>(flops);                                             \
         counted_call const counted(self, flops, beneath != nullptr);                                         \
         if (beneath) return beneath ARGUMENTS;                                                               \
-        CALL;                                                                                                \
+        __VA_ARGS__;                                                                                         \
     }
 
 // ---- arguments ---------------------------------------------------------------------------------------------
@@ -98,6 +99,21 @@ diagonal diagonal_of(int x) {
     return x == 131 ? diagonal::stored : x == 132 ? diagonal::unit : diagonal::bad;
 }
 side side_of(int x) { return x == 141 ? side::left : x == 142 ? side::right : side::bad; }
+
+offset offset_of(char c) {
+    switch (c) {
+    case 'F':
+    case 'f': return offset::fixed;
+    case 'C':
+    case 'c': return offset::column;
+    case 'R':
+    case 'r': return offset::row;
+    default: return offset::bad;
+    }
+}
+offset offset_of(int x) {
+    return x == 173 ? offset::fixed : x == 172 ? offset::column : x == 171 ? offset::row : offset::bad;
+}
 
 constexpr caller fortran(char const* name) { return {name}; }
 constexpr int row_major = 101, col_major = 102;
@@ -374,5 +390,50 @@ STRATAGEMM_BLAS_COMPLEX_TYPES(STRATAGEMM_BLAS_HER2K)
 #define STRATAGEMM_BLAS_TRSM(P, T) STRATAGEMM_BLAS_TRIANGULAR(P, T, trsm)
 STRATAGEMM_BLAS_TYPES(STRATAGEMM_BLAS_TRMM)
 STRATAGEMM_BLAS_TYPES(STRATAGEMM_BLAS_TRSM)
+
+// ---- narrow types ------------------------------------------------------------------------------------------
+
+// bfloat16 as programs know it: its bits.
+using bits16 = sg::bfloat16;
+
+STRATAGEMM_BLAS_FORTRAN(sbgemm,
+                        (char const* transa, char const* transb, integer const* m, integer const* n,
+                         integer const* k, float const* alpha, bits16 const* a, integer const* lda,
+                         bits16 const* b, integer const* ldb, float const* beta, float* c,
+                         integer const* ldc),
+                        (transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc),
+                        2 * volume(*m, *n, *k),
+                        gemm<bits16, float>(fortran("sbgemm"), {op_of(*transa), op_of(*transb), *m, *n, *k,
+                                                                *alpha, a, *lda, b, *ldb, *beta, c, *ldc}))
+STRATAGEMM_BLAS_C(cblas_sbgemm,
+                  (int layout, int transa, int transb, integer m, integer n, integer k, float alpha,
+                   bits16 const* a, integer lda, bits16 const* b, integer ldb, float beta, float* c,
+                   integer ldc),
+                  (layout, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc), 2 * volume(m, n, k),
+                  with_layout(layout, "cblas_sbgemm", [&](caller const& who) {
+                      gemm<bits16, float>(
+                          who, {op_of(transa), op_of(transb), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc});
+                  }))
+
+STRATAGEMM_BLAS_FORTRAN(gemm_s8u8s32,
+                        (char const* transa, char const* transb, char const* offsetc, integer const* m,
+                         integer const* n, integer const* k, float const* alpha, void const* a,
+                         integer const* lda, std::int8_t const* oa, void const* b, integer const* ldb,
+                         std::int8_t const* ob, float const* beta, std::int32_t* c, integer const* ldc,
+                         std::int32_t const* oc),
+                        (transa, transb, offsetc, m, n, k, alpha, a, lda, oa, b, ldb, ob, beta, c, ldc, oc),
+                        2 * volume(*m, *n, *k),
+                        gemm_s8u8s32(fortran("gemm_s8u8s32"),
+                                     {op_of(*transa), op_of(*transb), offset_of(*offsetc), *m, *n, *k, *alpha,
+                                      a, *lda, *oa, b, *ldb, *ob, *beta, c, *ldc, oc}))
+STRATAGEMM_BLAS_C(cblas_gemm_s8u8s32,
+                  (int layout, int transa, int transb, int offsetc, integer m, integer n, integer k,
+                   float alpha, void const* a, integer lda, std::int8_t oa, void const* b, integer ldb,
+                   std::int8_t ob, float beta, std::int32_t* c, integer ldc, std::int32_t const* oc),
+                  (layout, transa, transb, offsetc, m, n, k, alpha, a, lda, oa, b, ldb, ob, beta, c, ldc, oc),
+                  2 * volume(m, n, k), with_layout(layout, "cblas_gemm_s8u8s32", [&](caller const& who) {
+                      gemm_s8u8s32(who, {op_of(transa), op_of(transb), offset_of(offsetc), m, n, k, alpha, a,
+                                         lda, oa, b, ldb, ob, beta, c, ldc, oc});
+                  }))
 
 } // namespace stratagemm_blas
