@@ -1,6 +1,7 @@
 #!/bin/sh
 # numpy.sh LIBRARY FOLDER: NumPy, if it is installed, over the preloaded library and over the libblas.so.3 in FOLDER.
-# Its own tests of linear algebra run, too, where pytest is installed. PYTHON names an interpreter.
+# PYTHON names an interpreter; BLAS_SUITES names suites that pytest runs as well, which takes minutes, such as
+# 'numpy.linalg scipy.linalg'.
 set -eu
 library=$1 folder=${2:-}
 python=${PYTHON:-python3}
@@ -8,9 +9,8 @@ command -v "$python" >/dev/null || { echo "skipped: no Python here" && exit 77; 
 here=$(cd "$(dirname "$0")" && pwd)
 over() {
     env "$1" "$python" "$here/numpy_products.py"
-    if "$python" -c 'import pytest, hypothesis' 2>/dev/null; then
-        env "$1" "$python" -m pytest -q -x --pyargs numpy.linalg -p no:cacheprovider
-    fi
+    # shellcheck disable=SC2086
+    [ -z "${BLAS_SUITES:-}" ] || env "$1" "$python" -m pytest -q -x -p no:cacheprovider --pyargs $BLAS_SUITES
 }
 over "LD_PRELOAD=$library"
 [ -z "$folder" ] || over "LD_LIBRARY_PATH=$folder"
