@@ -20,7 +20,7 @@ namespace {
 
 // "DGEMM ", as Fortran routines call themselves.
 struct fortran_name {
-    char text[16] = {};
+    char text[32] = {};
     std::size_t length = 0;
 
     explicit fortran_name(char const* name) {

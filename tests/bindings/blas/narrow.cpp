@@ -1,4 +1,5 @@
-// Products of bfloat16 and of integers of 8 bits, against loops: all options, offsets, rounding, and what is out of range.
+// Products of bfloat16 and of integers of 8 bits, against loops: all options, offsets, rounding, and what is out of
+// range.
 #include "catch.hpp"
 #include "matrices.hpp"
 
