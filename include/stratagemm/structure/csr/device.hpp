@@ -17,6 +17,8 @@
 #include "../../device/dialect.hpp"
 #include "../../device/product.hpp"
 #include "arrays.hpp"
+#include "columns_text.hpp"
+#include "merged.hpp"
 #include "times_vector.hpp"
 
 STRATAGEMM_BEGIN
@@ -29,38 +31,6 @@ STRATAGEMM_BEGIN
 inline constexpr char csr_text[] = R"(
 #define IN_FLIGHT (WIDE > 1 ? 4 : 8) /* elements of A that a work-item loads before it uses the first */
 #define UNITS (ROWS * STRIPES)
-#if WIDE == 4
-#define EACH_COLUMN(f) f(0, .x) f(1, .y) f(2, .z) f(3, .w)
-#elif WIDE == 2
-#define EACH_COLUMN(f) f(0, .x) f(1, .y)
-#else
-#define EACH_COLUMN(f) f(0, .x)
-#endif
-typedef struct {
-    scalar x;
-#if WIDE > 1
-    scalar y;
-#endif
-#if WIDE > 2
-    scalar z, w;
-#endif
-} some_scalars;
-#if VECTORS
-typedef VECTOR(IN, WIDE) some_of_b;
-#define LOAD_SOME(to, row) to = LOAD_VECTOR(IN, WIDE, b, (index)(row) * b_row + j)
-#else
-typedef some_scalars some_of_b;
-/* A column behind the last is that one again. */
-#define LOAD_ONE(w, member) \
-    loaded member = conjugate_if(b_conjugated, LOAD(IN, b, AT(b, row, min(j + w, cols - 1))));
-#define LOAD_SOME(to, of_row)          \
-    do {                               \
-        index const row = (index)(of_row); \
-        some_of_b loaded;                \
-        EACH_COLUMN(LOAD_ONE)          \
-        to = loaded;                     \
-    } while (0)
-#endif
 
 /* How many parts of a row are added within a warp, and how many sums are left for shared memory. */
 #define EXCHANGES (SHUFFLES && !COMPLEX)
@@ -73,22 +43,9 @@ typedef some_scalars some_of_b;
 #define SHARES (STREAMS || LONG_ROWS || PARTS > IN_WARP(PARTS))
 #define LINE (ITEMS + 8) /* sums of one of WIDE columns, so that a warp adds them up without conflicts */
 
-#define BEGIN_SUM(w, member) sum[w] = ZERO;
-#if ONES
-#define OF_VALUES(x)
-#define LOAD_OF_A(u, at)
-#define ADD_TO_SUM(w, member) sum[w] = sum[w] + some member;
-#else
-#define OF_VALUES(x) x,
-#define LOAD_OF_A(u, at) of_a[u] = LOAD(IN, values, at)
-#define ADD_TO_SUM(w, member) sum[w] = multiply_add(of_a[u], some member, sum[w]);
-#endif
 #define ADD_NEIGHBOUR(w, member) sum[w] += SHUFFLE(sum[w], LANE ^ (step * LANES));
 #define SHOW_SUM(w, member) part[(w)*LINE + ITEM] = sum[w];
 #define ADD_SHOWN(w, member) sum[w] = sum[w] + part[(w)*LINE + ITEM + q * in_warp * LANES];
-#define SCALE_SUM(w, member) scaled member = scale_by(alpha, sum[w]);
-#define FINISH_SUM(w, member) \
-    if (j + w < cols) FINISH_ELEMENT(row, j + w, sum[w]);
 #define KEEP_SUM(w, member) \
     if (j + w < cols) STORE(SUM, sums, (-1 - row) * cols + j + w, CONVERT(SUM, (value)sum[w]));
 #if PIECES
@@ -357,6 +314,7 @@ KERNEL(ITEMS) sums_of_pieces(BUFFER(int const, cut_rows), BUFFER(int const, firs
 }
 #endif
 )";
+inline constexpr joined_text csr_rows_text{csr_columns_text, csr_text};
 
 // How the kernel divides its work.
 struct csr_work {
@@ -467,7 +425,7 @@ device_kernel csr_kernel(char const* name, csr_work const& x, csr_kinds const& k
                                     (kinds.ones ? "1" : "0") + "\n#define X_ROWS " +
                                     std::to_string(kinds.x_rows) + "\n#define RESIDENT " +
                                     std::to_string(resident) + "\n#define MARK " + kinds.mark + '\n';
-    return {name, csr_text, definitions, x.items, uses_double<In, Out>, false, csr_types<In, Out, Index>};
+    return {name, csr_rows_text.at, definitions, x.items, uses_double<In, Out>, false, csr_types<In, Out, Index>};
 }
 
 // Chooses the kernel of a product with one column: the one that choose_csr_vector() chooses, unless rows are cut into
@@ -483,25 +441,22 @@ csr_vector_work vector_work_of(Leaf const& leaf, Q const& p) {
                                                                     csr_vector_units<Space>(leaf));
 }
 
-// C = alpha A B + beta E, without the epilogue. `whole`: the matrix whose non-zero elements A lists, or only_listed.
+// C = alpha A B + beta E, without the epilogue, by rows or pieces of rows. `whole`: the matrix whose non-zero elements A
+// lists, or only_listed.
 template <class Leaf, class Q, class Whole, class Arena>
-status multiply_csr(Leaf const& leaf, Q const& p, Whole const& whole, Arena& memory) {
+status multiply_csr_rows(Leaf const& leaf, Q const& p, Whole const& whole, Arena& memory) {
     using In = typename Q::a_type;
     using Out = typename Q::c_type;
     using Sum = accumulator_t<In>;
     constexpr bool valued = has_values<typename Q::a_operand>;
     constexpr bool has_whole = !std::is_same_v<Whole, only_listed>;
-    using space = typename std::remove_cvref_t<decltype(p.b)>::space;
-    if constexpr (!has_whole && warpgroup_leaf<Leaf, space>)
-        if (csr_vector_work const x = vector_work_of<space>(leaf, p); x.rows > 0)
-            return multiply_csr_by_vector(leaf, p, x);
     auto const& a = p.a;
     index_t const m = p.c.rows, n = p.c.cols;
+    bool in_pieces = false;
+    if constexpr (requires { a.pieces; }) in_pieces = a.pieces.count > 0;
     csr_work const x = has_whole ? choose_events(m, p.b.rows, n, vector_of(p.b))
                                  : choose_csr(m, p.b.rows, n, a.nonzeros, vector_of(p.b));
     bool const stores = x.vectors && std::is_same_v<In, Out> && vector_of(p.c) == x.wide;
-    bool in_pieces = false;
-    if constexpr (requires { a.pieces; }) in_pieces = a.pieces.count > 0;
     csr_kinds kinds{stores, in_pieces, !valued};
     if constexpr (has_whole)
         if (x.span > 0) kinds.x_rows = m, kinds.mark = kernel_type<stored_t<typename Whole::value_type>>();
@@ -535,6 +490,30 @@ status multiply_csr(Leaf const& leaf, Q const& p, Whole const& whole, Arena& mem
                            adds, e, int{e.conjugate}, p.c, m, n);
     }
     return {};
+}
+
+// Whether a product by rows might wait for a long row: the rows themselves are not read.
+inline bool csr_merges(index_t m, index_t k, index_t nonzeros) {
+    return nonzeros > 0 && lesser(k, nonzeros) > 8 * (nonzeros / m) + 64;
+}
+
+// C = alpha A B + beta E, without the epilogue.
+template <class Leaf, class Q, class Whole, class Arena>
+status multiply_csr(Leaf const& leaf, Q const& p, Whole const& whole, Arena& memory) {
+    if constexpr (std::is_same_v<Whole, only_listed>) {
+        using space = typename std::remove_cvref_t<decltype(p.b)>::space;
+        bool in_pieces = false;
+        if constexpr (requires { p.a.pieces; }) in_pieces = p.a.pieces.count > 0;
+        if (!in_pieces && csr_merges(p.c.rows, p.b.rows, p.a.nonzeros)) {
+            auto const x = choose_csr_merged<accumulator_t<typename Q::a_type>>(p.c.rows, p.c.cols,
+                                                                                p.a.nonzeros, vector_of(p.b));
+            return multiply_csr_merged(leaf, p, x, vector_of(p.c), memory);
+        }
+        if constexpr (warpgroup_leaf<Leaf, space>)
+            if (csr_vector_work const x = vector_work_of<space>(leaf, p); x.rows > 0)
+                return multiply_csr_by_vector(leaf, p, x);
+    }
+    return multiply_csr_rows(leaf, p, whole, memory);
 }
 
 STRATAGEMM_END

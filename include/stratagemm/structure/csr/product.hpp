@@ -157,10 +157,22 @@ private:
         space::share(need) =
             r.a_facts.template bytes<arena, Leaf>(r.m, r.k) + bytes_to_conjugate<S>(r.a_facts, r.m, r.k);
         if constexpr (on_host && has_whole_matrix<decltype(r.a_facts)>) need = need + bytes_for_whole<S>(r);
-        if constexpr (on_device && has_pieces<decltype(r.a_facts)>)
-            space::share(need) +=
-                bytes_for_sums<arena, accumulator_t<typename S::a_type>>(r.a_facts.sums, r.n);
+        if constexpr (on_device) {
+            index_t sums = 0;
+            if constexpr (has_pieces<decltype(r.a_facts)>) sums = r.a_facts.sums;
+            space::share(need) += sums > 0 ? bytes_for_sums<arena, accumulator_t<typename S::a_type>>(sums, r.n) :
+                                             bytes_to_merge<S>(r);
+        }
         return need;
+    }
+    // Where the work is divided by rows and elements together.
+    template <class R>
+    static bool merges(R const& r) {
+        return !has_whole_matrix<decltype(r.a_facts)> && csr_merges(r.m, r.k, r.a_facts.most(r.m, r.k));
+    }
+    template <class S, class R>
+    static std::size_t bytes_to_merge(R const& r) {
+        return merges(r) ? bytes_for_merging<arena, typename S::a_type>(r.m, r.n, r.a_facts.most(r.m, r.k)) : 0;
     }
     // The kernel of a device for `elements` elements. Rows that are in pieces, but not cut, have one sum.
     template <class R>

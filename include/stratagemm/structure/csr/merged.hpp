@@ -1,0 +1,497 @@
+// CSR times dense on a device, with the work divided by rows and elements together: kernels, and how they divide it.
+//
+// The rows' ends and the elements of A are one list of items: after the elements of a row comes its end. Segments of it
+// have the same number of items, whatever the lengths of the rows: the merge path of Merrill and Garland ("Merge-based
+// parallel sparse matrix-vector multiplication", 2016). A group finds the first row of its segments by a search in the
+// row pointers, whose work-items try as many places at once. The host reads nothing and needs to know nothing but the
+// number of elements.
+//
+// Segments that have a part of a row each leave a sum of it in workspace. A second kernel adds these sums in order and
+// finishes the row.
+//
+// Few columns of C, or a B that is stored by columns (csr_merged_few): a group has a segment and its products in shared
+// memory. Each work-item adds up a run of them; sums of rows that several work-items have part in become one by a scan.
+// More columns (csr_merged): LANES work-items have a segment of their own, and WIDE columns of C each. A row shorter
+// than a segment is not cut: the segment in which it ends computes all of it.
+//
+// Shape, layout of B and number of elements determine the segments, and so the order in which the products of a row
+// are added: the result is the same from run to run, and for any number of groups.
+#pragma once
+
+#include "../../device/product.hpp"
+#include "arrays.hpp"
+#include "columns_text.hpp"
+#include "times_vector.hpp"
+
+STRATAGEMM_BEGIN
+
+// SEGMENT: items of a segment. SEGMENTS: of a group. RESIDENT: for how many groups on a multiprocessor there are
+// registers.
+inline constexpr char csr_merged_text[] = R"(
+#define SPAN (SEGMENTS * SEGMENT)
+#define ALL_ITEMS (rows + (index)begins[rows])
+#define FAR (1 << 30) /* as an end of a row: behind all of the group's elements */
+
+/* For a group's first item and the one behind its last: how many rows have ended before. Each half of the work-items
+   looks for one of these numbers, which are low[0] and low[1] then. */
+#define FIND_ROWS(from, past)                                                                          \
+    do {                                                                                               \
+        int const tries = ITEMS / 2, side = ITEM / tries, of_side = ITEM % tries;                      \
+        index const item = side ? past : from;                                                         \
+        if (of_side == 0) low[side] = 0, high[side] = (int)min(rows, item);                            \
+        for (;;) {                                                                                     \
+            BARRIER();                                                                                 \
+            int const left = low[side], right = high[side];                                            \
+            if (low[0] == high[0] && low[1] == high[1]) break;                                         \
+            int const step = (right - left - 1) / tries + 1, at = left + min(of_side * step, right - left); \
+            bool const before = at < right && at + (index)begins[at + 1] < item;                       \
+            flags[ITEM] = before;                                                                      \
+            BARRIER();                                                                                 \
+            int const next = min(at + step, right);                                                    \
+            bool const next_before = next < right && of_side + 1 < tries && flags[ITEM + 1];            \
+            if (before && !next_before) low[side] = at + 1, high[side] = next;                         \
+            if (of_side == 0 && !before) high[side] = left;                                            \
+        }                                                                                              \
+    } while (0)
+
+/* Of the rows that end within the group, counted from its first: how many end before item `item`, counted from there. */
+#define ROWS_BEFORE(to, item)                                  \
+    do {                                                       \
+        int left = max(0, item - elements), right = min(count, item); \
+        while (left < right) {                                 \
+            int const middle = (left + right) / 2;             \
+            if (middle + ends[middle] < item)                  \
+                left = middle + 1;                             \
+            else                                               \
+                right = middle;                                \
+        }                                                      \
+        to = left;                                             \
+    } while (0)
+
+/* What all work-items of a group know of it. `ends` counts elements from the group's first one on. */
+#define OPEN_GROUP(group)                                                                         \
+    index const items = ALL_ITEMS, from = (index)(group) * SPAN, past = min(from + SPAN, items);  \
+    if (from >= items) return; /* the whole group */                                                \
+    FIND_ROWS(from, past);                                                                        \
+    index const row0 = low[0];                                                                    \
+    index const element0 = from - row0;                                                           \
+    int const length = (int)(past - from), count = low[1] - low[0], elements = length - count;    \
+    for (int r = ITEM; r <= count; r += ITEMS)                                                    \
+        ends[r] = row0 + r < rows ? (int)min((index)begins[row0 + r + 1] - element0, (index)FAR) : FAR; \
+    int const begin0 = row0 < rows ? (int)max((index)begins[row0] - element0, -(index)FAR) : 0
+
+#define KEEP_SUM(w, member) \
+    if (j + w < cols) STORE(SUM, carries, slot * cols + j + w, CONVERT(SUM, (value)sum[w]));
+#if STORES
+#define FINISH_SUMS()                                           \
+    do {                                                        \
+        if (adds) {                                             \
+            EACH_COLUMN(FINISH_SUM)                             \
+        } else {                                                \
+            some_of_b scaled;                                   \
+            EACH_COLUMN(SCALE_SUM)                              \
+            STORE_VECTOR(OUT, WIDE, c, row * c_row + j, scaled); \
+        }                                                       \
+    } while (0)
+#else
+#define FINISH_SUMS() \
+    do {              \
+        EACH_COLUMN(FINISH_SUM) \
+    } while (0)
+#endif
+
+#if FEW
+#define SHARE SEGMENT_OF_ITEM
+#define SHOW_PRODUCT(w, member) products[(w) * SPAN + to] = PRODUCT_OF(member);
+#if ONES
+#define PRODUCT_OF(member) some member
+#else
+#define PRODUCT_OF(member) times(of_a[u], some member)
+#endif
+#define ADD_PRODUCT(w, member) sum[w] = sum[w] + products[(w) * SPAN + at];
+#define KEEP_HEAD(w, member) head[w] = sum[w];
+#define SHOW_TAIL(w, member) products[(w) * ITEMS + ITEM] = sum[w];
+#define TAKE_OTHER(w, member) other[w] = products[(shown * WIDE + w) * ITEMS + ITEM - step];
+#define ADD_OTHER(w, member) sum[w] = other[w] + sum[w];
+#define SHOW_SCANNED(w, member) products[(shown * WIDE + w) * ITEMS + ITEM] = sum[w];
+#define ADD_TO_HEAD(w, member) head[w] = products[(shown * WIDE + w) * ITEMS + ITEM - 1] + head[w];
+#define TAKE_HEAD(w, member) sum[w] = head[w];
+
+KERNEL_AT_ONCE(ITEMS, RESIDENT)
+csr_merged_few(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VALUES(BUFFER(IN const, values))
+               MATRIX(IN const, b), int b_conjugated, BUFFER(int, first_rows), BUFFER(SUM, carries), index segments,
+               PRODUCT) {
+    SHARED scalar products[WIDE * SPAN];
+    SHARED int ends[SPAN + 1];
+    SHARED int flags[2 * ITEMS];
+    SHARED int low[2];
+    SHARED int high[2];
+    OPEN(INDEX const, begins);
+    OPEN(INDEX const, columns);
+#if !ONES
+    OPEN(IN const, values);
+#endif
+    OPEN(IN const, b);
+    OPEN(int, first_rows);
+    OPEN(SUM, carries);
+    OPEN(OUT const, e);
+    OPEN(OUT, c);
+    index const segment = GROUP % segments, j = (index)(GROUP / segments) * WIDE;
+    OPEN_GROUP(segment);
+    if (ITEM == 0 && j == 0) first_rows[segment] = (int)row0;
+    {
+        INDEX row_of[SHARE];
+        for (int u = 0; u < SHARE; ++u)
+            if (ITEM + u * ITEMS < elements) row_of[u] = columns[element0 + ITEM + u * ITEMS];
+        some_of_b y[SHARE];
+#if !ONES
+        scalar of_a[SHARE];
+#endif
+        for (int u = 0; u < SHARE; ++u)
+            if (ITEM + u * ITEMS < elements) { LOAD_OF_A(u, element0 + ITEM + u * ITEMS); }
+        for (int u = 0; u < SHARE; ++u)
+            if (ITEM + u * ITEMS < elements) LOAD_SOME(y[u], row_of[u]);
+        for (int u = 0; u < SHARE; ++u) {
+            int const to = ITEM + u * ITEMS;
+            if (to < elements) {
+                some_of_b const some = y[u];
+                EACH_COLUMN(SHOW_PRODUCT)
+            }
+        }
+    }
+    BARRIER();
+
+    /* The items of this work-item. The first row that ends here may have begun before: its sum is the head. */
+    int const first = min(ITEM * SHARE, length), last = min(first + SHARE, length);
+    int r;
+    ROWS_BEFORE(r, first);
+    int const first_r = r;
+    scalar sum[WIDE], head[WIDE];
+    EACH_COLUMN(BEGIN_SUM)
+    EACH_COLUMN(KEEP_HEAD)
+    int at = first - r;
+#pragma unroll 1
+    for (int item = first; item < last; ++item) {
+        if (ends[r] != at) {
+            EACH_COLUMN(ADD_PRODUCT)
+            ++at;
+        } else {
+            if (r == first_r) {
+                EACH_COLUMN(KEEP_HEAD)
+            } else {
+                index const row = row0 + r;
+                FINISH_SUMS();
+            }
+            EACH_COLUMN(BEGIN_SUM)
+            ++r;
+        }
+    }
+    bool const ended = r > first_r;
+
+    /* The sum of each work-item's last, unfinished row, with those of the work-items before it that have the same. */
+    int shown = 0;
+    bool whole = ended;
+    BARRIER();
+    EACH_COLUMN(SHOW_TAIL)
+    flags[ITEM] = whole;
+    for (int step = 1; step < ITEMS; step *= 2) {
+        BARRIER();
+        if (!whole && ITEM >= step) {
+            scalar other[WIDE];
+            EACH_COLUMN(TAKE_OTHER)
+            EACH_COLUMN(ADD_OTHER)
+            whole = flags[shown * ITEMS + ITEM - step];
+        }
+        shown = 1 - shown;
+        EACH_COLUMN(SHOW_SCANNED)
+        flags[shown * ITEMS + ITEM] = whole;
+    }
+    BARRIER();
+    bool const begun_before = begin0 < 0;
+    if (ITEM == ITEMS - 1) {
+        index const slot = 2 * segment + (count == 0 && begun_before ? 0 : 1);
+        EACH_COLUMN(KEEP_SUM)
+    }
+    if (ended) {
+        if (ITEM > 0) { EACH_COLUMN(ADD_TO_HEAD) }
+        EACH_COLUMN(TAKE_HEAD)
+        if (first_r == 0 && begun_before) {
+            index const slot = 2 * segment;
+            EACH_COLUMN(KEEP_SUM)
+        } else {
+            index const row = row0 + first_r;
+            FINISH_SUMS();
+        }
+    }
+}
+#else
+
+/* Ends row r, whose sum is there: into C, or, if other segments have parts of it, into workspace. */
+#define END_ROW()                       \
+    do {                                \
+        index const row = row0 + r;     \
+        if (cut) {                      \
+            EACH_COLUMN(KEEP_SUM)       \
+        } else {                        \
+            FINISH_SUMS();              \
+        }                               \
+        EACH_COLUMN(BEGIN_SUM)          \
+        cut = false, ++r, end = ends[r]; \
+    } while (0)
+
+KERNEL_AT_ONCE(ITEMS, RESIDENT)
+csr_merged(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VALUES(BUFFER(IN const, values))
+           MATRIX(IN const, b), int b_conjugated, BUFFER(int, first_rows), BUFFER(SUM, carries), index segments,
+           PRODUCT) {
+    SHARED int ends[SPAN + 1];
+    SHARED int flags[ITEMS];
+    SHARED int low[2];
+    SHARED int high[2];
+    OPEN(INDEX const, begins);
+    OPEN(INDEX const, columns);
+#if !ONES
+    OPEN(IN const, values);
+#endif
+    OPEN(IN const, b);
+    OPEN(int, first_rows);
+    OPEN(SUM, carries);
+    OPEN(OUT const, e);
+    OPEN(OUT, c);
+    int const down = (int)((segments - 1) / SEGMENTS + 1), team = ITEM / LANES;
+    index const j = (index)(GROUP / down) * (LANES * WIDE) + ITEM % LANES * WIDE;
+    index const slot = (index)(GROUP % down) * SEGMENTS + team;
+    OPEN_GROUP(GROUP % down);
+    BARRIER();
+    int const first = min(team * SEGMENT, length), last = min(first + SEGMENT, length);
+    if (first < last && j < cols) {
+        int r, past_r;
+        ROWS_BEFORE(r, first);
+        ROWS_BEFORE(past_r, last);
+        if (j == 0) first_rows[slot] = (int)row0 + r;
+
+        /* A row that began in the segment before this one is here from its beginning on, and one that begins here and ends
+           in a later segment is left to that. `cut`: others have parts of the first row. */
+        int const begin = r == 0 ? begin0 : ends[r - 1];
+        bool cut = begin + r < first - SEGMENT;
+        bool const leaves_last = past_r > r || begin + r == first;
+        int at = cut ? first - r : begin;
+        int const stop = past_r > r ? ends[past_r - 1] : leaves_last ? at : last - past_r;
+        int end = ends[r];
+        scalar sum[WIDE];
+        EACH_COLUMN(BEGIN_SUM)
+        INDEX row_of[IN_FLIGHT];
+        GLOBAL INDEX const *const columns_here = columns + element0;
+        for (int u = 0; u < IN_FLIGHT; ++u)
+            if (at + u < stop) row_of[u] = columns_here[at + u];
+        for (; at < stop; at += IN_FLIGHT) {
+            some_of_b y[IN_FLIGHT];
+#if !ONES
+            scalar of_a[IN_FLIGHT];
+#endif
+            for (int u = 0; u < IN_FLIGHT; ++u)
+                if (at + u < stop) LOAD_SOME(y[u], row_of[u]);
+            for (int u = 0; u < IN_FLIGHT; ++u)
+                if (at + u < stop) { LOAD_OF_A(u, element0 + at + u); }
+            for (int u = 0; u < IN_FLIGHT; ++u)
+                if (at + IN_FLIGHT + u < stop) row_of[u] = columns_here[at + IN_FLIGHT + u];
+            for (int u = 0; u < IN_FLIGHT; ++u)
+                if (at + u < stop) {
+                    while (at + u == end) END_ROW();
+                    some_of_b const some = y[u];
+                    EACH_COLUMN(ADD_TO_SUM)
+                }
+        }
+        while (r < past_r) END_ROW();
+        if (!leaves_last) { EACH_COLUMN(KEEP_SUM) }
+    }
+}
+#endif
+)";
+inline constexpr joined_text csr_merged_texts{csr_columns_text, csr_merged_text};
+
+// Adds up what segments left of rows that they have parts of. Row i has the items i + begins[i] to i + begins[i + 1];
+// the row is of the work-items at the first boundary of segments behind its first item. FEW: segment s has the sum of a
+// row that began before in slot 2 s, and that of its last row in 2 s + 1. Otherwise the sum is in slot s, and a row
+// within two neighbours has none.
+inline constexpr char csr_carries_text[] = R"(
+#define BOUNDARIES (ITEMS / ACROSS)
+#define LONG 8 /* more sums than this are added up by the whole group */
+
+KERNEL(ITEMS) csr_sums_of_carries(BUFFER(INDEX const, begins), BUFFER(int const, first_rows), BUFFER(SUM const, carries),
+                                  index segments, PRODUCT) {
+    SHARED scalar part[ITEMS];
+    SHARED int any_long;
+    OPEN(INDEX const, begins);
+    OPEN(int const, first_rows);
+    OPEN(SUM const, carries);
+    OPEN(OUT const, e);
+    OPEN(OUT, c);
+    index const items = rows + (index)begins[rows];
+    int const down = (int)((segments - 2) / BOUNDARIES + 1), unit = ITEM / ACROSS;
+    index const j = (index)(GROUP / down) * ACROSS + ITEM % ACROSS;
+    for (int whole = -1; whole < BOUNDARIES; ++whole) {
+        bool const alone = whole >= 0;
+        index const s = 1 + (index)(GROUP % down) * BOUNDARIES + (alone ? whole : unit);
+        index row = 0, sums = 0;
+        if (s < segments && s * SEGMENT < items) {
+            row = first_rows[s];
+            index const segment = (row + (index)begins[row]) / SEGMENT, last = (row + (index)begins[row + 1]) / SEGMENT;
+            if (segment == s - 1 && (FEW || last > s)) sums = last - segment;
+        }
+        bool const is_long = sums > LONG;
+        if (alone && !is_long) continue;
+        bool const is_mine = sums > 0 && is_long == alone && j < cols;
+        int const step = alone ? BOUNDARIES : 1, first = alone ? unit : 0;
+        scalar sum = ZERO;
+        if (is_mine) {
+#if FEW
+            if (first == 0) sum = LOAD(SUM, carries, (2 * s - 1) * cols + j);
+#endif
+#pragma unroll 4
+            for (index q = first; q < sums; q += step) sum = sum + LOAD(SUM, carries, (1 + FEW) * (s + q) * cols + j);
+        }
+        if (!alone) {
+            ANY(any_long, is_long);
+        } else {
+            part[ITEM] = sum;
+            for (int others = BOUNDARIES / 2; others > 0; others /= 2) {
+                BARRIER();
+                if (unit < others) part[ITEM] = part[ITEM] + part[ITEM + others * ACROSS];
+            }
+            BARRIER();
+            sum = part[ITEM];
+            BARRIER();
+        }
+        if (is_mine && first == 0) FINISH_ELEMENT(row, j, sum);
+        if (!any_long) break;
+    }
+}
+)";
+
+// How the kernels divide the work of a product.
+struct csr_merged_work {
+    static constexpr int items = 128;
+    int wide = 1, lanes = 1;
+    bool vectors = false, few = false;
+    int segment = 0; // items of A: elements and ends of rows
+
+    int segments_of_group() const { return few ? 1 : items / lanes; }
+    index_t segments(index_t m, index_t nonzeros) const { return (m + nonzeros - 1) / segment + 1; }
+    index_t groups(index_t m, index_t n, index_t nonzeros) const {
+        return ((segments(m, nonzeros) - 1) / segments_of_group() + 1) * ((n - 1) / (lanes * wide) + 1);
+    }
+    // Sums that segments may leave in workspace, of each column.
+    index_t sums(index_t m, index_t nonzeros) const { return segments(m, nonzeros) * (few ? 2 : 1); }
+    int across(index_t n) const { return n >= 8 ? 8 : n >= 4 ? 4 : n >= 2 ? 2 : 1; }
+    std::string describe() const {
+        return (few ? std::to_string(wide) + " columns of C by groups" :
+                      std::to_string(lanes) + " x " + std::to_string(wide) + " columns of C") +
+               ", " + std::to_string(segment) + " elements and ends of rows of A at once";
+    }
+};
+
+// Items of A that a work-item of csr_merged_few has: an odd number, so that neighbours read different banks of shared
+// memory, for as many products as 16 KiB hold.
+constexpr int csr_merged_share(std::size_t bytes_of_sum, int wide) {
+    auto const fitting = static_cast<int>((16 << 10) / (csr_merged_work::items * bytes_of_sum)) / wide;
+    return fitting >= 11 ? 11 : fitting >= 3 ? (fitting - 1) / 2 * 2 + 1 : 3;
+}
+// How to divide a product with A m x k and C m x n. `vector` is what vector_of() gives for B.
+template <class Sum>
+csr_merged_work choose_csr_merged(index_t m, index_t n, index_t nonzeros, int vector) {
+    constexpr index_t enough = 131072; // work-items that keep a large device busy
+    csr_merged_work x;
+    x.few = vector == 0 || n <= 4;
+    x.vectors = vector > 1;
+    if (x.few) {
+        x.wide = vector > 1 ? vector : n > 2 ? 4 : static_cast<int>(n);
+        x.segment = csr_merged_work::items * csr_merged_share(sizeof(Sum), x.wide);
+        return x;
+    }
+    x.wide = vector;
+    while (x.lanes < 32 && x.lanes * x.wide < n) x.lanes *= 2;
+    index_t const across = ((n - 1) / (x.lanes * x.wide) + 1) * x.lanes;
+    int const most = static_cast<int>(lesser(128, 4096 / x.segments_of_group()));
+    x.segment = 16;
+    while (x.segment < most && (m + nonzeros) / (2 * x.segment) * across >= enough) x.segment *= 2;
+    return x;
+}
+// Bytes of workspace that multiply_csr_merged() takes for C m x n, whatever the layout of B.
+template <class Arena, class T>
+std::size_t bytes_for_merging(index_t m, index_t n, index_t nonzeros) {
+    using Sum = accumulator_t<T>;
+    std::size_t most = 0;
+    if (m == 0 || n == 0) return 0;
+    for (int const vector : {0, 1, 2, 4}) {
+        csr_merged_work const x = choose_csr_merged<Sum>(m, n, nonzeros, vector);
+        std::size_t const bytes =
+            Arena::rounded(static_cast<std::size_t>(x.segments(m, nonzeros)) * sizeof(std::int32_t)) +
+            Arena::rounded(static_cast<std::size_t>(x.sums(m, nonzeros) * n) * sizeof(Sum));
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+template <class In, class Out, class Index>
+device_kernel csr_merged_kernel(csr_merged_work const& x, bool stores, bool ones) {
+    auto const define = [](char const* name, int value) {
+        return std::string("#define ") + name + ' ' + std::to_string(value) + '\n';
+    };
+    // Registers for what is on its way.
+    int const words = static_cast<int>(sizeof(accumulator_t<In>)) / 4 * x.wide;
+    std::string const definitions =
+        define("WIDE", x.wide) + define("LANES", x.lanes) + define("VECTORS", x.vectors) +
+        define("STORES", stores) + define("ONES", ones) + define("FEW", x.few) + define("SEGMENT", x.segment) +
+        define("SEGMENTS", x.segments_of_group()) + define("SEGMENT_OF_ITEM", x.segment / x.items) +
+        define("IN_FLIGHT", x.wide > 1 ? 4 : 8) + define("RESIDENT", words > 4 ? 4 : 8);
+    return {x.few ? "csr_merged_few" : "csr_merged",
+            csr_merged_texts.at,
+            definitions,
+            x.items,
+            uses_double<In, Out>,
+            false,
+            csr_types<In, Out, Index>};
+}
+template <class In, class Out, class Index>
+device_kernel csr_carries_kernel(csr_merged_work const& x, index_t n) {
+    std::string const definitions = "#define FEW " + std::string(x.few ? "1" : "0") + "\n#define SEGMENT " +
+                                    std::to_string(x.segment) + "\n#define ACROSS " +
+                                    std::to_string(x.across(n)) + '\n';
+    return {"csr_sums_of_carries",   csr_carries_text, definitions, x.items, uses_double<In, Out>, false,
+            csr_types<In, Out, Index>};
+}
+
+// C = alpha A B + beta E, without the epilogue. `c_vector` is what vector_of() gives for C.
+template <class Leaf, class Q, class Arena>
+status multiply_csr_merged(Leaf const& leaf, Q const& p, csr_merged_work const& x, int c_vector, Arena& memory) {
+    using In = typename Q::a_type;
+    using Out = typename Q::c_type;
+    using Sum = accumulator_t<In>;
+    using Index = typename Q::a_operand::index_type;
+    constexpr bool valued = has_values<typename Q::a_operand>;
+    auto const& a = p.a;
+    index_t const m = p.c.rows, n = p.c.cols, segments = x.segments(m, a.nonzeros);
+    typename Arena::scope const scope(memory);
+    auto const first_rows = memory.template take<std::int32_t>(segments);
+    auto const carries = memory.template take<Sum>(x.sums(m, a.nonzeros) * n);
+    bool const stores = x.vectors && std::is_same_v<In, Out> && c_vector == x.wide;
+    auto const e = added_or_c(p);
+    int const adds = p.beta != typename Q::scalar(0);
+    auto const launch = [&](auto const&... values) {
+        return leaf.launch(csr_merged_kernel<In, Out, Index>(x, stores, !valued), x.groups(m, n, a.nonzeros),
+                           a.row_begins, a.columns, values..., p.b, int{p.b.conjugate}, first_rows, carries,
+                           segments, p.alpha, p.beta, adds, e, int{e.conjugate}, p.c, m, n);
+    };
+    status s;
+    if constexpr (valued)
+        s = launch(a.values);
+    else
+        s = launch();
+    if (!s || segments == 1) return s;
+    int const across = x.across(n);
+    index_t const groups = ((segments - 2) / (x.items / across) + 1) * ((n - 1) / across + 1);
+    return leaf.launch(csr_carries_kernel<In, Out, Index>(x, n), groups, a.row_begins, first_rows, carries,
+                       segments, p.alpha, p.beta, adds, e, int{e.conjugate}, p.c, m, n);
+}
+
+STRATAGEMM_END
