@@ -1,8 +1,8 @@
 // Sparse and event-driven products on a CUDA device, against cuSPARSE and cuBLAS.
 //
-//   bench_sparse [events [SIDE] | csr [N] | bsr | two_of_four | sampled | spgemm]
+//   bench_sparse [events [SIDE] | csr [N] | graphs [FILTER] | variants [FILTER] | bsr | two_of_four | sampled | spgemm]
 //
-// All parts by default. spgemm is the part of sampled that is sparse times sparse. SIDE of the events' matrix: 20000.
+// All parts by default. graphs is csr with rows that differ; variants is the same with more of our kernels. spgemm is the part of sampled that is sparse times sparse. SIDE of the events' matrix: 20000.
 // With N, csr has only products with N columns. All numbers are floats, but those of bsr are half, and those of
 // two_of_four bfloat16. Times are those of a graph of many calls, replayed, so that they are the device's; "queued" is
 // what a call takes that is queued by itself, one after another. Rounds measure every way once; medians of the rounds.
@@ -189,7 +189,10 @@ void csr(sg::cuda const& gpu, race const& by, graphs::stream stream, index_t onl
             std::vector<way> ways;
             sg::plan const plan(gpu, sg::product(in_pieces, b, c).shape());
             auto memory = plan.reserve();
-            ways.push_back({"stratagemm", [&](int) { sg::gemm(gpu, x, b, c); }, false});
+            sg::plan const plain(gpu, sg::product(x, b, c).shape());
+            auto plain_memory = plain.reserve();
+            ways.push_back(
+                {"stratagemm", [&](int) { plain.run(sg::product(x, b, c), plain_memory); }, false});
             ways.push_back(
                 {"in pieces", [&](int) { plan.run(sg::product(in_pieces, b, c), memory); }, false});
             void *matrix = nullptr, *dense_b = nullptr, *dense_c = nullptr;
@@ -487,6 +490,8 @@ int main(int argc, char** argv) {
     race const by(g, stream);
     if (what.empty() || what == "events") events(gpu, by, stream, number > 0 ? number : 20000);
     if (what.empty() || what == "csr") csr(gpu, by, stream, number);
+    if (what.empty() || what == "graphs" || what == "variants")
+        graphs_by_kind(gpu, by, stream, argc > 2 ? argv[2] : "", what == "variants");
     if (what.empty() || what == "bsr") bsr(gpu, by, stream);
     if (what.empty() || what == "two_of_four") two_of_four(gpu, by, stream);
     if (what.empty() || what == "sampled" || what == "spgemm") sampled(gpu, by, stream, what != "spgemm");

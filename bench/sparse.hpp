@@ -195,9 +195,14 @@ struct cusparse {
     using vector_product = int (*)(void*, int, void const*, void*, void*, void const*, void*, int, int,
                                    void*);
     vector_product times_vector = get<vector_product>(library, "cusparseSpMV"),
-                   vector_room = get<vector_product>(library, "cusparseSpMV_bufferSize");
+                   vector_room = get<vector_product>(library, "cusparseSpMV_bufferSize"),
+                   prepare_vector = get<vector_product>(library, "cusparseSpMV_preprocess");
     void* handle = nullptr;
 };
 
 // Products into sparse matrices, of sparse ones and perhaps of dense ones: sampled.cpp.
 void sampled(sg::cuda const& gpu, race const& by, graphs::stream stream, bool of_dense);
+
+// Matrices whose rows differ, times dense ones: sparse_graphs.cpp. `filter` is a part of a product's name. `variants` of
+// the kernels are raced, too.
+void graphs_by_kind(sg::cuda const& gpu, race const& by, graphs::stream stream, std::string const& filter, bool variants);
