@@ -189,10 +189,10 @@ void csr(sg::cuda const& gpu, race const& by, graphs::stream stream, index_t onl
             std::vector<way> ways;
             sg::plan const plan(gpu, sg::product(in_pieces, b, c).shape());
             auto memory = plan.reserve();
-            sg::plan const plain(gpu, sg::product(x, b, c).shape());
-            auto plain_memory = plain.reserve();
+            sg::plan const plain_plan(gpu, sg::product(x, b, c).shape());
+            auto plain_memory = plain_plan.reserve();
             ways.push_back(
-                {"stratagemm", [&](int) { plain.run(sg::product(x, b, c), plain_memory); }, false});
+                {"stratagemm", [&](int) { plain_plan.run(sg::product(x, b, c), plain_memory); }, false});
             ways.push_back(
                 {"in pieces", [&](int) { plan.run(sg::product(in_pieces, b, c), memory); }, false});
             void *matrix = nullptr, *dense_b = nullptr, *dense_c = nullptr;

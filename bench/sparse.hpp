@@ -205,4 +205,5 @@ void sampled(sg::cuda const& gpu, race const& by, graphs::stream stream, bool of
 
 // Matrices whose rows differ, times dense ones: sparse_graphs.cpp. `filter` is a part of a product's name. `variants` of
 // the kernels are raced, too.
-void graphs_by_kind(sg::cuda const& gpu, race const& by, graphs::stream stream, std::string const& filter, bool variants);
+void graphs_by_kind(sg::cuda const& gpu, race const& by, graphs::stream stream, std::string const& filter,
+                    bool variants);

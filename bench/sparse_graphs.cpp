@@ -186,7 +186,7 @@ private:
         sg::csr_merged_work work = sg::choose_csr_merged<T>(x.rows, c.cols, x.nonzeros, sg::vector_of(b));
         if (work.few)
             for (int const share : {3, 5, 7, 11, 15}) {
-                work.segment = work.items * share;
+                work.segment = work.items * share, work.ahead = share;
                 if (work.segment * work.wide * static_cast<int>(sizeof(T)) + 4 * work.segment < 44 << 10)
                     add_merged(ways, "share " + std::to_string(share), x, b, c, work, memory);
             }

@@ -350,6 +350,28 @@ void add_csr_vector(std::vector<kernel>& to, bool ones = false) {
                       true});
 }
 
+// CSR times dense, divided by rows and elements together: few columns, by rows and by columns, and more; and the sums of
+// what segments leave.
+template <class T, class Index>
+void add_csr_merged(std::vector<kernel>& to) {
+    using Sum = sg::accumulator_t<T>;
+    constexpr int vector = std::is_same_v<T, float> ? 4 : std::is_same_v<T, double> ? 2 : 1;
+    for (auto const& [n, loads] : {std::pair{1, 1}, {4, vector}, {4, 0}, {16, vector}, {256, vector}}) {
+        auto const x = sg::choose_csr_merged<Sum>(100000, n, 2000000, loads);
+        std::string const name = std::string("csr-merged-") + sg::type_letter<T>() +
+                                 (sizeof(Index) == 8 ? "-long-" : "-") + std::to_string(n) +
+                                 (loads == 0 ? "-along" : "");
+        bool const stores = x.vectors && std::is_same_v<T, Sum>;
+        for (bool const adds : {false, true})
+            to.push_back({name + (adds ? "-adds" : ""),
+                          sg::cuda_source_of(sg::csr_merged_kernel<T, Sum, Index>(x, stores, false, adds)),
+                          true});
+        if (loads > 0)
+            to.push_back(
+                {name + "-sums", sg::cuda_source_of(sg::csr_carries_kernel<T, Sum, Index>(x, n)), true});
+    }
+}
+
 // The same of a sketch, which reads with signs and writes sampled rows, and of its transposed.
 template <class T>
 void add_srht(std::vector<kernel>& to, int bits) {
@@ -623,7 +645,10 @@ std::vector<kernel> kernels_for(int capability) {
         add_csr_vector<float, std::int32_t>(all), add_csr_vector<float, std::int64_t>(all);
         add_csr_vector<float, std::int32_t>(all, true), add_csr_vector<double, std::int32_t>(all);
         add_csr_vector<sg::half, std::int32_t>(all), add_csr_vector<complex128, std::int64_t>(all);
+        add_csr_merged<float, std::int32_t>(all), add_csr_merged<double, std::int64_t>(all);
+        add_csr_merged<sg::half, std::int32_t>(all), add_csr_merged<complex128, std::int32_t>(all);
     }
+    add_csr_merged<float, std::int64_t>(all);
     sg::cuda_epilogue<float> const none{sg::identity{}};
     for (bool const b_along_k : {false, true})
         for (sg::two_of_four_tiling const& tile : sg::two_of_four_tilings)

@@ -36,8 +36,9 @@ std::vector<support::sparse_arrays<T, Index>> of_all_kinds() {
     all.push_back(of_lengths<T, Index>(170, 61, [](index_t) { return index_t{27}; }));
     all.push_back(of_lengths<T, Index>(400, 97, [](index_t i) { return 1 + 900 / (1 + i * 37 % 400); }));
     all.push_back(of_lengths<T, Index>(700, 50, [](index_t i) { return i % 9 == 4 ? i % 40 : index_t{0}; }));
-    all.push_back(of_lengths<T, Index>(
-        90, 83, [](index_t i) { return i == 0 || i == 50 ? index_t{1700} : i == 51 ? index_t{64} : i % 3; }));
+    all.push_back(of_lengths<T, Index>(90, 83, [](index_t i) {
+        return i == 0 || i == 50 ? index_t{1700} : i == 51 ? index_t{64} : i % 3;
+    }));
     all.push_back(of_lengths<T, Index>(1, 19, [](index_t) { return index_t{2900}; }));
     all.push_back(of_lengths<T, Index>(3000, 19, [](index_t i) { return index_t{i == 2999}; }));
     return all;
@@ -61,8 +62,8 @@ class merged_trial {
         T const nan = std::is_integral_v<S> ? T(1) : T(std::numeric_limits<float>::quiet_NaN());
         auto const numbers = support::integers<T>(k, n, 1);
         return sg::matrix<T>(
-            k, n + 4, [&](sg::index_t i, sg::index_t j) { return j >= n || i == k - 1 ? nan : numbers(i, j); },
-            order);
+            k, n + 4,
+            [&](sg::index_t i, sg::index_t j) { return j >= n || i == k - 1 ? nan : numbers(i, j); }, order);
     }
 
 public:
@@ -122,6 +123,4 @@ TEST_CASE("csr merged: float", "[csr]") { csr_merged_on_device<float, std::int32
 TEST_CASE("csr merged: double", "[csr]") { csr_merged_on_device<double, std::int64_t>({1, 3, 10}); }
 TEST_CASE("csr merged: half", "[csr]") { csr_merged_on_device<sg::half, std::int32_t>({1, 40}); }
 TEST_CASE("csr merged: int8", "[csr]") { csr_merged_on_device<std::int8_t, std::int32_t>({3, 20}); }
-TEST_CASE("csr merged: complex", "[csr]") {
-    csr_merged_on_device<std::complex<float>, std::int32_t>({1, 6});
-}
+TEST_CASE("csr merged: complex", "[csr]") { csr_merged_on_device<std::complex<float>, std::int32_t>({1, 6}); }

@@ -425,7 +425,8 @@ device_kernel csr_kernel(char const* name, csr_work const& x, csr_kinds const& k
                                     (kinds.ones ? "1" : "0") + "\n#define X_ROWS " +
                                     std::to_string(kinds.x_rows) + "\n#define RESIDENT " +
                                     std::to_string(resident) + "\n#define MARK " + kinds.mark + '\n';
-    return {name, csr_rows_text.at, definitions, x.items, uses_double<In, Out>, false, csr_types<In, Out, Index>};
+    return {name,  csr_rows_text.at,         definitions, x.items, uses_double<In, Out>,
+            false, csr_types<In, Out, Index>};
 }
 
 // Chooses the kernel of a product with one column: the one that choose_csr_vector() chooses, unless rows are cut into

@@ -25,7 +25,8 @@
 
 STRATAGEMM_BEGIN
 
-// SEGMENT: items of a segment. SEGMENTS: of a group. RESIDENT: for how many groups on a multiprocessor there are
+// SEGMENT: items of a segment. SEGMENTS: of a group. AHEAD: elements of A that a work-item loads before it uses the first;
+// with few columns, all of its items. RESIDENT: for how many groups on a multiprocessor there are
 // registers.
 inline constexpr char csr_merged_text[] = R"(
 #define SPAN (SEGMENTS * SEGMENT)
@@ -82,26 +83,23 @@ inline constexpr char csr_merged_text[] = R"(
 
 #define KEEP_SUM(w, member) \
     if (j + w < cols) STORE(SUM, carries, slot * cols + j + w, CONVERT(SUM, (value)sum[w]));
-#if STORES
-#define FINISH_SUMS()                                           \
-    do {                                                        \
-        if (adds) {                                             \
-            EACH_COLUMN(FINISH_SUM)                             \
-        } else {                                                \
-            some_of_b scaled;                                   \
-            EACH_COLUMN(SCALE_SUM)                              \
-            STORE_VECTOR(OUT, WIDE, c, row * c_row + j, scaled); \
-        }                                                       \
+/* `adds` is known when this is compiled. */
+#if STORES && !ADDS
+#define FINISH_SUMS()                                        \
+    do {                                                     \
+        some_of_b scaled;                                    \
+        EACH_COLUMN(SCALE_SUM)                               \
+        STORE_VECTOR(OUT, WIDE, c, row * c_row + j, scaled); \
     } while (0)
 #else
-#define FINISH_SUMS() \
-    do {              \
+#define FINISH_SUMS()           \
+    do {                        \
+        int const adds = ADDS;  \
         EACH_COLUMN(FINISH_SUM) \
     } while (0)
 #endif
 
 #if FEW
-#define SHARE SEGMENT_OF_ITEM
 #define SHOW_PRODUCT(w, member) products[(w) * SPAN + to] = PRODUCT_OF(member);
 #if ONES
 #define PRODUCT_OF(member) some member
@@ -140,18 +138,18 @@ csr_merged_few(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VAL
     OPEN_GROUP(segment);
     if (ITEM == 0 && j == 0) first_rows[segment] = (int)row0;
     {
-        INDEX row_of[SHARE];
-        for (int u = 0; u < SHARE; ++u)
+        INDEX row_of[AHEAD];
+        for (int u = 0; u < AHEAD; ++u)
             if (ITEM + u * ITEMS < elements) row_of[u] = columns[element0 + ITEM + u * ITEMS];
-        some_of_b y[SHARE];
+        some_of_b y[AHEAD];
 #if !ONES
-        scalar of_a[SHARE];
+        scalar of_a[AHEAD];
 #endif
-        for (int u = 0; u < SHARE; ++u)
+        for (int u = 0; u < AHEAD; ++u)
             if (ITEM + u * ITEMS < elements) { LOAD_OF_A(u, element0 + ITEM + u * ITEMS); }
-        for (int u = 0; u < SHARE; ++u)
+        for (int u = 0; u < AHEAD; ++u)
             if (ITEM + u * ITEMS < elements) LOAD_SOME(y[u], row_of[u]);
-        for (int u = 0; u < SHARE; ++u) {
+        for (int u = 0; u < AHEAD; ++u) {
             int const to = ITEM + u * ITEMS;
             if (to < elements) {
                 some_of_b const some = y[u];
@@ -162,7 +160,7 @@ csr_merged_few(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VAL
     BARRIER();
 
     /* The items of this work-item. The first row that ends here may have begun before: its sum is the head. */
-    int const first = min(ITEM * SHARE, length), last = min(first + SHARE, length);
+    int const first = min(ITEM * AHEAD, length), last = min(first + AHEAD, length);
     int r;
     ROWS_BEFORE(r, first);
     int const first_r = r;
@@ -279,22 +277,22 @@ csr_merged(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VALUES(
         int end = ends[r];
         scalar sum[WIDE];
         EACH_COLUMN(BEGIN_SUM)
-        INDEX row_of[IN_FLIGHT];
+        INDEX row_of[AHEAD];
         GLOBAL INDEX const *const columns_here = columns + element0;
-        for (int u = 0; u < IN_FLIGHT; ++u)
+        for (int u = 0; u < AHEAD; ++u)
             if (at + u < stop) row_of[u] = columns_here[at + u];
-        for (; at < stop; at += IN_FLIGHT) {
-            some_of_b y[IN_FLIGHT];
+        for (; at < stop; at += AHEAD) {
+            some_of_b y[AHEAD];
 #if !ONES
-            scalar of_a[IN_FLIGHT];
+            scalar of_a[AHEAD];
 #endif
-            for (int u = 0; u < IN_FLIGHT; ++u)
+            for (int u = 0; u < AHEAD; ++u)
                 if (at + u < stop) LOAD_SOME(y[u], row_of[u]);
-            for (int u = 0; u < IN_FLIGHT; ++u)
+            for (int u = 0; u < AHEAD; ++u)
                 if (at + u < stop) { LOAD_OF_A(u, element0 + at + u); }
-            for (int u = 0; u < IN_FLIGHT; ++u)
-                if (at + IN_FLIGHT + u < stop) row_of[u] = columns_here[at + IN_FLIGHT + u];
-            for (int u = 0; u < IN_FLIGHT; ++u)
+            for (int u = 0; u < AHEAD; ++u)
+                if (at + AHEAD + u < stop) row_of[u] = columns_here[at + AHEAD + u];
+            for (int u = 0; u < AHEAD; ++u)
                 if (at + u < stop) {
                     while (at + u == end) END_ROW();
                     some_of_b const some = y[u];
@@ -374,6 +372,7 @@ struct csr_merged_work {
     int wide = 1, lanes = 1;
     bool vectors = false, few = false;
     int segment = 0; // items of A: elements and ends of rows
+    int ahead = 1;   // elements of A that a work-item loads before it uses the first
 
     int segments_of_group() const { return few ? 1 : items / lanes; }
     index_t segments(index_t m, index_t nonzeros) const { return (m + nonzeros - 1) / segment + 1; }
@@ -384,8 +383,8 @@ struct csr_merged_work {
     index_t sums(index_t m, index_t nonzeros) const { return segments(m, nonzeros) * (few ? 2 : 1); }
     int across(index_t n) const { return n >= 8 ? 8 : n >= 4 ? 4 : n >= 2 ? 2 : 1; }
     std::string describe() const {
-        return (few ? std::to_string(wide) + " columns of C by groups" :
-                      std::to_string(lanes) + " x " + std::to_string(wide) + " columns of C") +
+        return (few ? std::to_string(wide) + " columns of C by groups"
+                    : std::to_string(lanes) + " x " + std::to_string(wide) + " columns of C") +
                ", " + std::to_string(segment) + " elements and ends of rows of A at once";
     }
 };
@@ -405,10 +404,11 @@ csr_merged_work choose_csr_merged(index_t m, index_t n, index_t nonzeros, int ve
     x.vectors = vector > 1;
     if (x.few) {
         x.wide = vector > 1 ? vector : n > 2 ? 4 : static_cast<int>(n);
-        x.segment = csr_merged_work::items * csr_merged_share(sizeof(Sum), x.wide);
+        x.ahead = csr_merged_share(sizeof(Sum), x.wide);
+        x.segment = csr_merged_work::items * x.ahead;
         return x;
     }
-    x.wide = vector;
+    x.wide = vector, x.ahead = vector > 1 ? 4 : 8;
     while (x.lanes < 32 && x.lanes * x.wide < n) x.lanes *= 2;
     index_t const across = ((n - 1) / (x.lanes * x.wide) + 1) * x.lanes;
     int const most = static_cast<int>(lesser(128, 4096 / x.segments_of_group()));
@@ -432,18 +432,22 @@ std::size_t bytes_for_merging(index_t m, index_t n, index_t nonzeros) {
     return most;
 }
 
+// `adds`: whether beta is not 0.
 template <class In, class Out, class Index>
-device_kernel csr_merged_kernel(csr_merged_work const& x, bool stores, bool ones) {
+device_kernel csr_merged_kernel(csr_merged_work const& x, bool stores, bool ones, bool adds) {
     auto const define = [](char const* name, int value) {
         return std::string("#define ") + name + ' ' + std::to_string(value) + '\n';
     };
-    // Registers for what is on its way.
-    int const words = static_cast<int>(sizeof(accumulator_t<In>)) / 4 * x.wide;
+    // Registers, in eights: sums, elements of A and rows of B that are on their way, and others besides.
+    constexpr int words = sizeof(accumulator_t<In>) / 4, registers_of_all = 512;
+    int const of_element = words * (x.wide + 1) + static_cast<int>(sizeof(Index) / 4),
+              others = adds && !x.few ? 52 : 36,
+              registers = (others + words * x.wide + x.ahead * of_element + 7) / 8 * 8;
     std::string const definitions =
         define("WIDE", x.wide) + define("LANES", x.lanes) + define("VECTORS", x.vectors) +
-        define("STORES", stores) + define("ONES", ones) + define("FEW", x.few) + define("SEGMENT", x.segment) +
-        define("SEGMENTS", x.segments_of_group()) + define("SEGMENT_OF_ITEM", x.segment / x.items) +
-        define("IN_FLIGHT", x.wide > 1 ? 4 : 8) + define("RESIDENT", words > 4 ? 4 : 8);
+        define("STORES", stores) + define("ONES", ones) + define("FEW", x.few) + define("ADDS", adds) +
+        define("SEGMENT", x.segment) + define("SEGMENTS", x.segments_of_group()) + define("AHEAD", x.ahead) +
+        define("RESIDENT", registers > registers_of_all / 2 ? 2 : registers_of_all / registers);
     return {x.few ? "csr_merged_few" : "csr_merged",
             csr_merged_texts.at,
             definitions,
@@ -457,13 +461,14 @@ device_kernel csr_carries_kernel(csr_merged_work const& x, index_t n) {
     std::string const definitions = "#define FEW " + std::string(x.few ? "1" : "0") + "\n#define SEGMENT " +
                                     std::to_string(x.segment) + "\n#define ACROSS " +
                                     std::to_string(x.across(n)) + '\n';
-    return {"csr_sums_of_carries",   csr_carries_text, definitions, x.items, uses_double<In, Out>, false,
+    return {"csr_sums_of_carries",    csr_carries_text, definitions, x.items, uses_double<In, Out>, false,
             csr_types<In, Out, Index>};
 }
 
 // C = alpha A B + beta E, without the epilogue. `c_vector` is what vector_of() gives for C.
 template <class Leaf, class Q, class Arena>
-status multiply_csr_merged(Leaf const& leaf, Q const& p, csr_merged_work const& x, int c_vector, Arena& memory) {
+status multiply_csr_merged(Leaf const& leaf, Q const& p, csr_merged_work const& x, int c_vector,
+                           Arena& memory) {
     using In = typename Q::a_type;
     using Out = typename Q::c_type;
     using Sum = accumulator_t<In>;
@@ -478,9 +483,10 @@ status multiply_csr_merged(Leaf const& leaf, Q const& p, csr_merged_work const& 
     auto const e = added_or_c(p);
     int const adds = p.beta != typename Q::scalar(0);
     auto const launch = [&](auto const&... values) {
-        return leaf.launch(csr_merged_kernel<In, Out, Index>(x, stores, !valued), x.groups(m, n, a.nonzeros),
-                           a.row_begins, a.columns, values..., p.b, int{p.b.conjugate}, first_rows, carries,
-                           segments, p.alpha, p.beta, adds, e, int{e.conjugate}, p.c, m, n);
+        return leaf.launch(csr_merged_kernel<In, Out, Index>(x, stores, !valued, adds != 0),
+                           x.groups(m, n, a.nonzeros), a.row_begins, a.columns, values..., p.b,
+                           int{p.b.conjugate}, first_rows, carries, segments, p.alpha, p.beta, adds, e,
+                           int{e.conjugate}, p.c, m, n);
     };
     status s;
     if constexpr (valued)

@@ -160,8 +160,9 @@ private:
         if constexpr (on_device) {
             index_t sums = 0;
             if constexpr (has_pieces<decltype(r.a_facts)>) sums = r.a_facts.sums;
-            space::share(need) += sums > 0 ? bytes_for_sums<arena, accumulator_t<typename S::a_type>>(sums, r.n) :
-                                             bytes_to_merge<S>(r);
+            space::share(need) += sums > 0
+                                      ? bytes_for_sums<arena, accumulator_t<typename S::a_type>>(sums, r.n)
+                                      : bytes_to_merge<S>(r);
         }
         return need;
     }
@@ -172,7 +173,8 @@ private:
     }
     template <class S, class R>
     static std::size_t bytes_to_merge(R const& r) {
-        return merges(r) ? bytes_for_merging<arena, typename S::a_type>(r.m, r.n, r.a_facts.most(r.m, r.k)) : 0;
+        return merges(r) ? bytes_for_merging<arena, typename S::a_type>(r.m, r.n, r.a_facts.most(r.m, r.k))
+                         : 0;
     }
     // The kernel of a device for `elements` elements. Rows that are in pieces, but not cut, have one sum.
     template <class R>
