@@ -393,10 +393,14 @@ inline csr_work choose_events(index_t m, index_t k, index_t n, int vector) {
 }
 
 // How many columns of B one load can read; 0 if B is stored by columns.
+template <class T>
+constexpr int most_of_vector() {
+    return std::is_same_v<T, float> ? 4 : std::is_same_v<T, double> ? 2 : 1;
+}
 template <class T, class Space>
 int vector_of(view<T, Space> const& b) {
     using V = std::remove_cv_t<T>;
-    constexpr int most = std::is_same_v<V, float> ? 4 : std::is_same_v<V, double> ? 2 : 1;
+    constexpr int most = most_of_vector<V>();
     bool const aligned = b.col_stride == 1 && b.row_stride % most == 0 && b.cols % most == 0 &&
                          Space::address(b.data) % static_cast<std::intptr_t>(most * sizeof(V)) == 0;
     return rows_are_closer(b) ? 0 : aligned ? most : 1;

@@ -176,15 +176,23 @@ private:
         return merges(r) ? bytes_for_merging<arena, typename S::a_type>(r.m, r.n, r.a_facts.most(r.m, r.k))
                          : 0;
     }
-    // The kernel of a device for `elements` elements. Rows that are in pieces, but not cut, have one sum.
+    // The kernel of a device for `nonzeros` elements, if B is stored by rows. Rows that are in pieces, but not cut, have
+    // one sum.
     template <class R>
     std::string describe_kernel(R const& r, index_t nonzeros) const {
         using T = typename R::a_type;
         if constexpr (!has_whole_matrix<decltype(r.a_facts)>) {
-            bool cut = false;
-            if constexpr (has_pieces<decltype(r.a_facts)>) cut = r.a_facts.sums > 1;
+            index_t sums = 0;
+            if constexpr (has_pieces<decltype(r.a_facts)>) sums = r.a_facts.sums;
+            if (sums == 0 && merges(r)) {
+                auto const x = choose_csr_merged<accumulator_t<T>>(
+                    r.m, r.n, nonzeros, r.n % most_of_vector<T>() == 0 ? most_of_vector<T>() : 1);
+                return "divided by elements and rows together, because a row may be long (of " +
+                       std::to_string(lesser(r.k, nonzeros)) + " at most, " +
+                       std::to_string(nonzeros / r.m) + " on average): " + x.describe();
+            }
             csr_vector_work x;
-            if (r.n == 1 && !cut)
+            if (r.n == 1 && sums <= 1)
                 x = choose_csr_vector<T, typename std::remove_cvref_t<decltype(r.a_facts)>::index_type>(
                     r.m, r.k, nonzeros, csr_vector_units<space>(this->leaf()));
             if (x.rows > 0) return x.describe();
