@@ -328,8 +328,9 @@ void add_events(std::vector<kernel>& to, int capability) {
             for (bool const ones : {false, true}) {
                 if (ones && !std::is_same_v<T, float>) continue;
                 sg::csr_work const work = sg::choose_events(rows, 20000, 20000, along_k ? 0 : vector);
-                sg::csr_kinds const kinds{std::is_same_v<T, Out> && work.vectors, false, ones,
-                                          work.span > 0 ? rows : 0, ones ? "byte" : sg::kernel_type<T>()};
+                sg::csr_kinds const kinds{
+                    std::is_same_v<T, Out> && work.vectors, false, ones, 0, work.span > 0 ? rows : 0,
+                    ones ? "byte" : sg::kernel_type<T>()};
                 to.push_back(
                     {std::string("events-") + sg::type_letter<T>() + '-' + std::to_string(rows) +
                          (along_k ? "-along" : "") + (ones ? "-ones" : ""),
@@ -367,8 +368,9 @@ void add_csr_merged(std::vector<kernel>& to) {
                           sg::cuda_source_of(sg::csr_merged_kernel<T, Sum, Index>(x, stores, false, adds)),
                           true});
         if (loads > 0)
-            to.push_back(
-                {name + "-sums", sg::cuda_source_of(sg::csr_carries_kernel<T, Sum, Index>(x, n)), true});
+            to.push_back({name + "-sums",
+                          sg::cuda_source_of(sg::csr_carries_kernel<T, Sum, Index>(x.segment, x.few, n)),
+                          true});
     }
 }
 

@@ -33,28 +33,6 @@ inline constexpr char csr_merged_text[] = R"(
 #define ALL_ITEMS (rows + (index)begins[rows])
 #define FAR (1 << 30) /* as an end of a row: behind all of the group's elements */
 
-/* For a group's first item and the one behind its last: how many rows have ended before. Each half of the work-items
-   looks for one of these numbers, which are low[0] and low[1] then. */
-#define FIND_ROWS(from, past)                                                                          \
-    do {                                                                                               \
-        int const tries = ITEMS / 2, side = ITEM / tries, of_side = ITEM % tries;                      \
-        index const item = side ? past : from;                                                         \
-        if (of_side == 0) low[side] = 0, high[side] = (int)min(rows, item);                            \
-        for (;;) {                                                                                     \
-            BARRIER();                                                                                 \
-            int const left = low[side], right = high[side];                                            \
-            if (low[0] == high[0] && low[1] == high[1]) break;                                         \
-            int const step = (right - left - 1) / tries + 1, at = left + min(of_side * step, right - left); \
-            bool const before = at < right && at + (index)begins[at + 1] < item;                       \
-            flags[ITEM] = before;                                                                      \
-            BARRIER();                                                                                 \
-            int const next = min(at + step, right);                                                    \
-            bool const next_before = next < right && of_side + 1 < tries && flags[ITEM + 1];            \
-            if (before && !next_before) low[side] = at + 1, high[side] = next;                         \
-            if (of_side == 0 && !before) high[side] = left;                                            \
-        }                                                                                              \
-    } while (0)
-
 /* Of the rows that end within the group, counted from its first: how many end before item `item`, counted from there. */
 #define ROWS_BEFORE(to, item)                                  \
     do {                                                       \
@@ -70,15 +48,16 @@ inline constexpr char csr_merged_text[] = R"(
     } while (0)
 
 /* What all work-items of a group know of it. `ends` counts elements from the group's first one on. */
-#define OPEN_GROUP(group)                                                                         \
-    index const items = ALL_ITEMS, from = (index)(group) * SPAN, past = min(from + SPAN, items);  \
-    if (from >= items) return; /* the whole group */                                                \
-    FIND_ROWS(from, past);                                                                        \
-    index const row0 = low[0];                                                                    \
-    index const element0 = from - row0;                                                           \
-    int const length = (int)(past - from), count = low[1] - low[0], elements = length - count;    \
-    for (int r = ITEM; r <= count; r += ITEMS)                                                    \
-        ends[r] = row0 + r < rows ? (int)min((index)begins[row0 + r + 1] - element0, (index)FAR) : FAR; \
+#define OPEN_GROUP(group)                                                                        \
+    index const items = ALL_ITEMS, from = (index)(group)*SPAN, past = min(from + SPAN, items);   \
+    if (from >= items) return; /* the whole group */                                             \
+    FIND_ROWS(begins, from, past);                                                               \
+    index const row0 = low[0];                                                                   \
+    index const element0 = from - row0;                                                          \
+    int const length = (int)(past - from), count = low[1] - low[0], elements = length - count
+#define LOAD_ENDS()                                                                                         \
+    for (int r = ITEM; r <= count; r += ITEMS)                                                              \
+        ends[r] = row0 + r < rows ? (int)min((index)begins[row0 + r + 1] - element0, (index)FAR) : FAR;     \
     int const begin0 = row0 < rows ? (int)max((index)begins[row0] - element0, -(index)FAR) : 0
 
 #define KEEP_SUM(w, member) \
@@ -137,10 +116,11 @@ csr_merged_few(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VAL
     index const segment = GROUP % segments, j = (index)(GROUP / segments) * WIDE;
     OPEN_GROUP(segment);
     if (ITEM == 0 && j == 0) first_rows[segment] = (int)row0;
+    INDEX row_of[AHEAD];
+    for (int u = 0; u < AHEAD; ++u)
+        if (ITEM + u * ITEMS < elements) row_of[u] = columns[element0 + ITEM + u * ITEMS];
+    LOAD_ENDS();
     {
-        INDEX row_of[AHEAD];
-        for (int u = 0; u < AHEAD; ++u)
-            if (ITEM + u * ITEMS < elements) row_of[u] = columns[element0 + ITEM + u * ITEMS];
         some_of_b y[AHEAD];
 #if !ONES
         scalar of_a[AHEAD];
@@ -259,6 +239,7 @@ csr_merged(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VALUES(
     index const j = (index)(GROUP / down) * (LANES * WIDE) + ITEM % LANES * WIDE;
     index const slot = (index)(GROUP % down) * SEGMENTS + team;
     OPEN_GROUP(GROUP % down);
+    LOAD_ENDS();
     BARRIER();
     int const first = min(team * SEGMENT, length), last = min(first + SEGMENT, length);
     if (first < last && j < cols) {
@@ -312,11 +293,11 @@ inline constexpr joined_text csr_merged_texts{csr_columns_text, csr_merged_text}
 // row that began before in slot 2 s, and that of its last row in 2 s + 1. Otherwise the sum is in slot s, and a row
 // within two neighbours has none.
 inline constexpr char csr_carries_text[] = R"(
-#define BOUNDARIES (ITEMS / ACROSS)
+#define PARTS (ITEMS / ACROSS)
 #define LONG 8 /* more sums than this are added up by the whole group */
 
 KERNEL(ITEMS) csr_sums_of_carries(BUFFER(INDEX const, begins), BUFFER(int const, first_rows), BUFFER(SUM const, carries),
-                                  index segments, PRODUCT) {
+                                  index segments, index long_row, PRODUCT) {
     SHARED scalar part[ITEMS];
     SHARED int any_long;
     OPEN(INDEX const, begins);
@@ -325,21 +306,21 @@ KERNEL(ITEMS) csr_sums_of_carries(BUFFER(INDEX const, begins), BUFFER(int const,
     OPEN(OUT const, e);
     OPEN(OUT, c);
     index const items = rows + (index)begins[rows];
-    int const down = (int)((segments - 2) / BOUNDARIES + 1), unit = ITEM / ACROSS;
+    int const down = (int)((segments - 2) / BOUNDARIES + 1), of_unit = ITEMS / BOUNDARIES;
     index const j = (index)(GROUP / down) * ACROSS + ITEM % ACROSS;
     for (int whole = -1; whole < BOUNDARIES; ++whole) {
         bool const alone = whole >= 0;
-        index const s = 1 + (index)(GROUP % down) * BOUNDARIES + (alone ? whole : unit);
+        index const s = 1 + (index)(GROUP % down) * BOUNDARIES + (alone ? whole : ITEM / of_unit);
         index row = 0, sums = 0;
         if (s < segments && s * SEGMENT < items) {
             row = first_rows[s];
             index const segment = (row + (index)begins[row]) / SEGMENT, last = (row + (index)begins[row + 1]) / SEGMENT;
-            if (segment == s - 1 && (FEW || last > s)) sums = last - segment;
+            if (segment == s - 1 && (FEW || last > s) && begins[row + 1] - begins[row] > long_row) sums = last - segment;
         }
         bool const is_long = sums > LONG;
         if (alone && !is_long) continue;
-        bool const is_mine = sums > 0 && is_long == alone && j < cols;
-        int const step = alone ? BOUNDARIES : 1, first = alone ? unit : 0;
+        bool const is_mine = sums > 0 && is_long == alone && j < cols && (alone || ITEM % of_unit < ACROSS);
+        int const step = alone ? PARTS : 1, first = alone ? ITEM / ACROSS : 0;
         scalar sum = ZERO;
         if (is_mine) {
 #if FEW
@@ -352,9 +333,9 @@ KERNEL(ITEMS) csr_sums_of_carries(BUFFER(INDEX const, begins), BUFFER(int const,
             ANY(any_long, is_long);
         } else {
             part[ITEM] = sum;
-            for (int others = BOUNDARIES / 2; others > 0; others /= 2) {
+            for (int others = PARTS / 2; others > 0; others /= 2) {
                 BARRIER();
-                if (unit < others) part[ITEM] = part[ITEM] + part[ITEM + others * ACROSS];
+                if (first < others) part[ITEM] = part[ITEM] + part[ITEM + others * ACROSS];
             }
             BARRIER();
             sum = part[ITEM];
@@ -381,7 +362,6 @@ struct csr_merged_work {
     }
     // Sums that segments may leave in workspace, of each column.
     index_t sums(index_t m, index_t nonzeros) const { return segments(m, nonzeros) * (few ? 2 : 1); }
-    int across(index_t n) const { return n >= 8 ? 8 : n >= 4 ? 4 : n >= 2 ? 2 : 1; }
     std::string describe() const {
         return (few ? std::to_string(wide) + " columns of C by groups"
                     : std::to_string(lanes) + " x " + std::to_string(wide) + " columns of C") +
@@ -456,13 +436,33 @@ device_kernel csr_merged_kernel(csr_merged_work const& x, bool stores, bool ones
             false,
             csr_types<In, Out, Index>};
 }
+// Boundaries of segments that a group of csr_sums_of_carries has, and columns of C.
+inline constexpr int csr_boundaries = 16;
+constexpr int csr_carries_across(index_t n) { return n >= 8 ? 8 : n >= 4 ? 4 : n >= 2 ? 2 : 1; }
 template <class In, class Out, class Index>
-device_kernel csr_carries_kernel(csr_merged_work const& x, index_t n) {
-    std::string const definitions = "#define FEW " + std::string(x.few ? "1" : "0") + "\n#define SEGMENT " +
-                                    std::to_string(x.segment) + "\n#define ACROSS " +
-                                    std::to_string(x.across(n)) + '\n';
-    return {"csr_sums_of_carries",    csr_carries_text, definitions, x.items, uses_double<In, Out>, false,
+device_kernel csr_carries_kernel(int segment, bool few, index_t n) {
+    constexpr int items = csr_merged_work::items;
+    auto const define = [](char const* name, int value) {
+        return std::string("#define ") + name + ' ' + std::to_string(value) + '\n';
+    };
+    std::string const definitions = define("FEW", few) + define("SEGMENT", segment) +
+                                    define("ACROSS", csr_carries_across(n)) +
+                                    define("BOUNDARIES", csr_boundaries);
+    return {"csr_sums_of_carries",    csr_carries_text, definitions, items, uses_double<In, Out>, false,
             csr_types<In, Out, Index>};
+}
+// Finishes rows that are longer than `long_row` and that several segments have parts of.
+template <class Leaf, class Q, class Rows, class Sums>
+status add_csr_carries(Leaf const& leaf, Q const& p, int segment, bool few, index_t segments, Rows first_rows,
+                       Sums carries, index_t long_row) {
+    using Index = typename Q::a_operand::index_type;
+    if (segments == 1) return {};
+    index_t const m = p.c.rows, n = p.c.cols, across = csr_carries_across(n);
+    auto const e = added_or_c(p);
+    return leaf.launch(csr_carries_kernel<typename Q::a_type, typename Q::c_type, Index>(segment, few, n),
+                       ((segments - 2) / csr_boundaries + 1) * ((n - 1) / across + 1), p.a.row_begins,
+                       first_rows, carries, segments, long_row, p.alpha, p.beta,
+                       int{p.beta != typename Q::scalar(0)}, e, int{e.conjugate}, p.c, m, n);
 }
 
 // C = alpha A B + beta E, without the epilogue. `c_vector` is what vector_of() gives for C.
@@ -493,11 +493,8 @@ status multiply_csr_merged(Leaf const& leaf, Q const& p, csr_merged_work const& 
         s = launch(a.values);
     else
         s = launch();
-    if (!s || segments == 1) return s;
-    int const across = x.across(n);
-    index_t const groups = ((segments - 2) / (x.items / across) + 1) * ((n - 1) / across + 1);
-    return leaf.launch(csr_carries_kernel<In, Out, Index>(x, n), groups, a.row_begins, first_rows, carries,
-                       segments, p.alpha, p.beta, adds, e, int{e.conjugate}, p.c, m, n);
+    if (!s) return s;
+    return add_csr_carries(leaf, p, x.segment, x.few, segments, first_rows, carries, -1);
 }
 
 STRATAGEMM_END

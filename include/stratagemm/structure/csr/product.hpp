@@ -188,8 +188,8 @@ private:
                 auto const x = choose_csr_merged<accumulator_t<T>>(
                     r.m, r.n, nonzeros, r.n % most_of_vector<T>() == 0 ? most_of_vector<T>() : 1);
                 return "divided by elements and rows together, because a row may be long (of " +
-                       std::to_string(lesser(r.k, nonzeros)) + " at most, " +
-                       std::to_string(nonzeros / r.m) + " on average): " + x.describe();
+                       std::to_string(lesser(r.k, nonzeros)) + " at most, " + std::to_string(nonzeros / r.m) +
+                       " on average): " + x.describe();
             }
             csr_vector_work x;
             if (r.n == 1 && sums <= 1)
