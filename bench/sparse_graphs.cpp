@@ -276,6 +276,14 @@ private:
              },
              false});
         add_merged(ways, "merged", x, b, c, work, *all_memory);
+        if (n == 1) {
+            sg::csr_vector_work tiles;
+            tiles.rows = static_cast<int>(std::clamp<index_t>(400 * x.rows / x.nonzeros, 1, 32));
+            ways.push_back(
+                {"tiles",
+                 [this, p, tiles](int) { sg::multiply_csr_by_vector(gpu_.leaf(), p, tiles).or_throw(); },
+                 false});
+        }
         auto const by_rows = sg::choose_csr(x.rows, x.cols, n, x.nonzeros, sg::vector_of(b));
         int const segment = sg::choose_csr_segment(x.rows, n, x.nonzeros, by_rows);
         add_leaving(ways, "leaving", p, segment, *all_memory);

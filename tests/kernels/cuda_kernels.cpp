@@ -374,6 +374,20 @@ void add_csr_merged(std::vector<kernel>& to) {
     }
 }
 
+// CSR times dense by rows, and long rows by groups of their own.
+template <class T, class Index>
+void add_csr_leaving(std::vector<kernel>& to) {
+    using Sum = sg::accumulator_t<T>;
+    constexpr int vector = sg::most_of_vector<T>();
+    for (std::ptrdiff_t const n : {16, 256}) {
+        auto const x = sg::choose_csr(100000, 100000, n, 2000000, vector);
+        sg::csr_kinds const kinds{x.vectors && std::is_same_v<T, Sum>, false, false, 1024};
+        to.push_back({std::string("csr-leaving-") + sg::type_letter<T>() +
+                          (sizeof(Index) == 8 ? "-long-" : "-") + std::to_string(n),
+                      sg::cuda_source_of(sg::csr_kernel<T, Sum, Index>("csr_times_dense", x, kinds)), true});
+    }
+}
+
 // The same of a sketch, which reads with signs and writes sampled rows, and of its transposed.
 template <class T>
 void add_srht(std::vector<kernel>& to, int bits) {
@@ -651,6 +665,10 @@ std::vector<kernel> kernels_for(int capability) {
         add_csr_merged<sg::half, std::int32_t>(all), add_csr_merged<complex128, std::int32_t>(all);
     }
     add_csr_merged<float, std::int64_t>(all);
+    if (capability == 90) {
+        add_csr_leaving<float, std::int32_t>(all), add_csr_leaving<double, std::int64_t>(all);
+        add_csr_leaving<sg::half, std::int32_t>(all), add_csr_leaving<complex128, std::int32_t>(all);
+    }
     sg::cuda_epilogue<float> const none{sg::identity{}};
     for (bool const b_along_k : {false, true})
         for (sg::two_of_four_tiling const& tile : sg::two_of_four_tilings)

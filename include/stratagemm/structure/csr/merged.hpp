@@ -391,9 +391,13 @@ csr_merged_work choose_csr_merged(index_t m, index_t n, index_t nonzeros, int ve
     x.wide = vector, x.ahead = vector > 1 ? 4 : 8;
     while (x.lanes < 32 && x.lanes * x.wide < n) x.lanes *= 2;
     index_t const across = ((n - 1) / (x.lanes * x.wide) + 1) * x.lanes;
-    int const most = static_cast<int>(lesser(128, 4096 / x.segments_of_group()));
-    x.segment = 16;
-    while (x.segment < most && (m + nonzeros) / (2 * x.segment) * across >= enough) x.segment *= 2;
+    // On an H200 longer segments were slower in products with N from 16 on, and those of 64 where they are shorter than
+    // most rows, which then have sums in several of them.
+    int const most = static_cast<int>(lesser(256, 2048 / x.segments_of_group()));
+    x.segment = 32;
+    while (x.segment < most &&
+           (x.segment < nonzeros / m || (m + nonzeros) / (2 * x.segment) * across >= enough))
+        x.segment *= 2;
     return x;
 }
 // Bytes of workspace that multiply_csr_merged() takes for C m x n, whatever the layout of B.
@@ -412,22 +416,26 @@ std::size_t bytes_for_merging(index_t m, index_t n, index_t nonzeros) {
     return most;
 }
 
+// For how many groups on a multiprocessor there are registers: in eights, for sums, for elements of A and rows of B that
+// are on their way, and for `others`.
+template <class In, class Index>
+constexpr int csr_resident(int wide, int ahead, int others) {
+    constexpr int words = sizeof(accumulator_t<In>) / 4, of_index = sizeof(Index) / 4, all = 512;
+    int const registers = (others + words * wide + ahead * (words * (wide + 1) + of_index) + 7) / 8 * 8;
+    return registers > all / 2 ? 2 : all / registers;
+}
+
 // `adds`: whether beta is not 0.
 template <class In, class Out, class Index>
 device_kernel csr_merged_kernel(csr_merged_work const& x, bool stores, bool ones, bool adds) {
     auto const define = [](char const* name, int value) {
         return std::string("#define ") + name + ' ' + std::to_string(value) + '\n';
     };
-    // Registers, in eights: sums, elements of A and rows of B that are on their way, and others besides.
-    constexpr int words = sizeof(accumulator_t<In>) / 4, registers_of_all = 512;
-    int const of_element = words * (x.wide + 1) + static_cast<int>(sizeof(Index) / 4),
-              others = adds && !x.few ? 52 : 36,
-              registers = (others + words * x.wide + x.ahead * of_element + 7) / 8 * 8;
     std::string const definitions =
         define("WIDE", x.wide) + define("LANES", x.lanes) + define("VECTORS", x.vectors) +
         define("STORES", stores) + define("ONES", ones) + define("FEW", x.few) + define("ADDS", adds) +
         define("SEGMENT", x.segment) + define("SEGMENTS", x.segments_of_group()) + define("AHEAD", x.ahead) +
-        define("RESIDENT", registers > registers_of_all / 2 ? 2 : registers_of_all / registers);
+        define("RESIDENT", csr_resident<In, Index>(x.wide, x.ahead, adds && !x.few ? 52 : 36));
     return {x.few ? "csr_merged_few" : "csr_merged",
             csr_merged_texts.at,
             definitions,
