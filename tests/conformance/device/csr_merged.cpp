@@ -132,3 +132,27 @@ TEST_CASE("csr merged: double", "[csr]") { csr_merged_on_device<double, std::int
 TEST_CASE("csr merged: half", "[csr]") { csr_merged_on_device<sg::half, std::int32_t>({1, 40}); }
 TEST_CASE("csr merged: int8", "[csr]") { csr_merged_on_device<std::int8_t, std::int32_t>({3, 20}); }
 TEST_CASE("csr merged: complex", "[csr]") { csr_merged_on_device<std::complex<float>, std::int32_t>({1, 6}); }
+
+// Shape and number of elements decide, because no row is read.
+TEST_CASE("csr merged: where the rows may differ") {
+    CHECK(sg::csr_merges(262144, 262144, 3431127, sg::csr_work::items));
+    CHECK(sg::csr_merges(65536, 1 << 20, 2097136, sg::csr_work::items));
+    CHECK(!sg::csr_merges(2048, 2048, 419840, sg::csr_work::items));  // a layer that keeps a tenth
+    CHECK(!sg::csr_merges(1024, 4096, 1048576, sg::csr_work::items)); // a quarter
+    CHECK(!sg::csr_merges(262144, 262144, 6859000, sg::csr_vector_work::items));
+    CHECK(!sg::csr_merges(0, 9, 0, sg::csr_work::items));
+
+    under_test const device;
+    using space = under_test::space;
+    sg::index_t const m = 262144;
+    sg::csr<float, std::int32_t, space> a{m, m};
+    a.nonzeros = 13 * m;
+    sg::view<float const, space> const b{{}, m, 32, 32, 1};
+    sg::view<float, space> const c{{}, m, 32, 32, 1};
+    sg::plan const plan(device, sg::product(a, b, c).shape());
+    INFO(plan.describe());
+    CHECK(plan.describe().find("divided by elements and rows together") != std::string::npos);
+    CHECK(plan.estimate() > 6e-6);
+    auto need = plan.workspace();
+    CHECK(space::share(need) > 0);
+}

@@ -595,13 +595,14 @@ status multiply_csr_rows(Leaf const& leaf, Q const& p, Whole const& whole, int s
     return {};
 }
 
-// Whether a product by rows might wait long for a long row: the rows themselves are not read. Without long rows it is up
-// to twice as fast as a merged one, or more if it is small. The longest row that there can be is the work of one group
-// then; all elements are the work of as many groups as run at once.
-inline bool csr_merges(index_t m, index_t k, index_t nonzeros) {
-    constexpr index_t groups_at_once = 1024, delay = 16;
+// Whether a product by rows might wait long for a long row: the rows themselves are not read. Without long rows a product
+// by rows is up to twice as fast as a merged one, or more if it is small. The longest row that there can be is then the
+// work of one group, of so many items, and all elements are that of as many items as run at once.
+inline bool csr_merges(index_t m, index_t k, index_t nonzeros, index_t items) {
+    constexpr index_t items_at_once = 131072, longest_delay = 16;
     index_t const longest = lesser(k, nonzeros);
-    return longest > 8 * (nonzeros / m) + 64 && longest / delay > nonzeros / groups_at_once;
+    return m > 0 && longest > 8 * (nonzeros / m) + 64 &&
+           longest > longest_delay * nonzeros / items_at_once * items;
 }
 
 // C = alpha A B + beta E, without the epilogue.
@@ -609,16 +610,18 @@ template <class Leaf, class Q, class Whole, class Arena>
 status multiply_csr(Leaf const& leaf, Q const& p, Whole const& whole, Arena& memory) {
     if constexpr (std::is_same_v<Whole, only_listed>) {
         using space = typename std::remove_cvref_t<decltype(p.b)>::space;
+        index_t const m = p.c.rows, k = p.b.rows, n = p.c.cols, nonzeros = p.a.nonzeros;
         bool in_pieces = false;
         if constexpr (requires { p.a.pieces; }) in_pieces = p.a.pieces.count > 0;
-        if (!in_pieces && csr_merges(p.c.rows, p.b.rows, p.a.nonzeros)) {
-            auto const x = choose_csr_merged<accumulator_t<typename Q::a_type>>(p.c.rows, p.c.cols,
-                                                                                p.a.nonzeros, vector_of(p.b));
+        if constexpr (warpgroup_leaf<Leaf, space>)
+            if (csr_vector_work const x = vector_work_of<space>(leaf, p);
+                x.rows > 0 && (in_pieces || !csr_merges(m, k, nonzeros, x.items)))
+                return multiply_csr_by_vector(leaf, p, x);
+        if (!in_pieces && csr_merges(m, k, nonzeros, csr_work::items)) {
+            int const vector = vector_of(p.b);
+            auto const x = choose_csr_merged<accumulator_t<typename Q::a_type>>(m, n, nonzeros, vector);
             return multiply_csr_merged(leaf, p, x, vector_of(p.c), memory);
         }
-        if constexpr (warpgroup_leaf<Leaf, space>)
-            if (csr_vector_work const x = vector_work_of<space>(leaf, p); x.rows > 0)
-                return multiply_csr_by_vector(leaf, p, x);
     }
     return multiply_csr_rows(leaf, p, whole, 0, memory);
 }
