@@ -2,7 +2,8 @@
 //
 //   bench_sparse [events [SIDE] | csr [N] | graphs [FILTER] | variants [FILTER] | bsr | two_of_four | sampled | spgemm]
 //
-// All parts by default. graphs is csr with rows that differ; variants is the same with more of our kernels. spgemm is the part of sampled that is sparse times sparse. SIDE of the events' matrix: 20000.
+// All parts by default, but variants. graphs is csr with rows that differ (sparse_graphs.cpp), variants is the same with
+// more of our kernels. spgemm is the part of sampled that is sparse times sparse. SIDE of the events' matrix: 20000.
 // With N, csr has only products with N columns. All numbers are floats, but those of bsr are half, and those of
 // two_of_four bfloat16. Times are those of a graph of many calls, replayed, so that they are the device's; "queued" is
 // what a call takes that is queued by itself, one after another. Rounds measure every way once; medians of the rounds.

@@ -25,7 +25,7 @@
 
 STRATAGEMM_BEGIN
 
-// SEGMENT: items of a segment. SEGMENTS: of a group. AHEAD: elements of A that a work-item loads before it uses the first;
+// SEGMENT: items of a segment. SEGMENTS: of a group. AHEAD: elements of A that a work-item loads before it uses one;
 // with few columns, all of its items. RESIDENT: for how many groups on a multiprocessor there are
 // registers.
 inline constexpr char csr_merged_text[] = R"(
@@ -33,7 +33,7 @@ inline constexpr char csr_merged_text[] = R"(
 #define ALL_ITEMS (rows + (index)begins[rows])
 #define FAR (1 << 30) /* as an end of a row: behind all of the group's elements */
 
-/* Of the rows that end within the group, counted from its first: how many end before item `item`, counted from there. */
+/* Of the rows that end within the group, counted from its first: how many end before item `item`, counted likewise. */
 #define ROWS_BEFORE(to, item)                                  \
     do {                                                       \
         int left = max(0, item - elements), right = min(count, item); \
@@ -248,7 +248,7 @@ csr_merged(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VALUES(
         ROWS_BEFORE(past_r, last);
         if (j == 0) first_rows[slot] = (int)row0 + r;
 
-        /* A row that began in the segment before this one is here from its beginning on, and one that begins here and ends
+        /* A row that began in the segment before this one is here from its beginning on; one that begins here and ends
            in a later segment is left to that. `cut`: others have parts of the first row. */
         int const begin = r == 0 ? begin0 : ends[r - 1];
         bool cut = begin + r < first - SEGMENT;
@@ -296,8 +296,9 @@ inline constexpr char csr_carries_text[] = R"(
 #define PARTS (ITEMS / ACROSS)
 #define LONG 8 /* more sums than this are added up by the whole group */
 
-KERNEL(ITEMS) csr_sums_of_carries(BUFFER(INDEX const, begins), BUFFER(int const, first_rows), BUFFER(SUM const, carries),
-                                  index segments, index long_row, PRODUCT) {
+KERNEL(ITEMS)
+csr_sums_of_carries(BUFFER(INDEX const, begins), BUFFER(int const, first_rows), BUFFER(SUM const, carries),
+                    index segments, index long_row, PRODUCT) {
     SHARED scalar part[ITEMS];
     SHARED int any_long;
     OPEN(INDEX const, begins);
@@ -315,7 +316,8 @@ KERNEL(ITEMS) csr_sums_of_carries(BUFFER(INDEX const, begins), BUFFER(int const,
         if (s < segments && s * SEGMENT < items) {
             row = first_rows[s];
             index const segment = (row + (index)begins[row]) / SEGMENT, last = (row + (index)begins[row + 1]) / SEGMENT;
-            if (segment == s - 1 && (FEW || last > s) && begins[row + 1] - begins[row] > long_row) sums = last - segment;
+            if (segment == s - 1 && (FEW || last > s) && begins[row + 1] - begins[row] > long_row)
+                sums = last - segment;
         }
         bool const is_long = sums > LONG;
         if (alone && !is_long) continue;
@@ -416,8 +418,8 @@ std::size_t bytes_for_merging(index_t m, index_t n, index_t nonzeros) {
     return most;
 }
 
-// For how many groups on a multiprocessor there are registers: in eights, for sums, for elements of A and rows of B that
-// are on their way, and for `others`.
+// For how many groups on a multiprocessor there are registers: in eights, for sums, for elements of A and rows of B
+// that are on their way, and for `others`.
 template <class In, class Index>
 constexpr int csr_resident(int wide, int ahead, int others) {
     constexpr int words = sizeof(accumulator_t<In>) / 4, of_index = sizeof(Index) / 4, all = 512;
