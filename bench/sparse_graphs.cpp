@@ -180,16 +180,6 @@ private:
              },
              false});
     }
-    template <class P>
-    void add_leaving(std::vector<way>& ways, std::string const& name, P const& p, int segment,
-                     sg::cuda::arena& memory) {
-        ways.push_back(
-            {name,
-             [this, p, segment, &memory](int) {
-                 sg::multiply_csr_rows(gpu_.leaf(), p, sg::only_listed(), segment, memory).or_throw();
-             },
-             false});
-    }
     template <class B, class C>
     void add_variants(std::vector<way>& ways, matrix_a const& x, B const& b, C const& c,
                       sg::cuda::arena& memory) {
@@ -266,15 +256,15 @@ private:
         ways.push_back({"balanced",
                         [&](int) { plan_of_pieces.run(sg::product(in_pieces, b, c), memory_of_pieces); },
                         false});
-        ways.push_back(
-            {"rows",
-             [&](int) {
-                 if (auto const by_vector = sg::vector_work_of<space>(gpu_.leaf(), p); by_vector.rows > 0)
-                     sg::multiply_csr_by_vector(gpu_.leaf(), p, by_vector).or_throw();
-                 else
-                     sg::multiply_csr_rows(gpu_.leaf(), p, sg::only_listed(), 0, memory).or_throw();
-             },
-             false});
+        ways.push_back({"rows",
+                        [&](int) {
+                            if (auto const by_vector = sg::vector_work_of<space>(gpu_.leaf(), p);
+                                by_vector.rows > 0)
+                                sg::multiply_csr_by_vector(gpu_.leaf(), p, by_vector).or_throw();
+                            else
+                                sg::multiply_csr_rows(gpu_.leaf(), p, sg::only_listed(), memory).or_throw();
+                        },
+                        false});
         add_merged(ways, "merged", x, b, c, work, *all_memory);
         if (n == 1) {
             sg::csr_vector_work tiles;
@@ -284,16 +274,8 @@ private:
                  [this, p, tiles](int) { sg::multiply_csr_by_vector(gpu_.leaf(), p, tiles).or_throw(); },
                  false});
         }
-        auto const by_rows = sg::choose_csr(x.rows, x.cols, n, x.nonzeros, sg::vector_of(b));
-        int const segment = sg::choose_csr_segment(x.rows, n, x.nonzeros, by_rows);
-        add_leaving(ways, "leaving", p, segment, *all_memory);
         std::size_t const usual = ways.size();
-        if (variants_) {
-            add_variants(ways, x, b, c, *all_memory);
-            for (int const other : {256, 1024, 4096})
-                if (other != segment)
-                    add_leaving(ways, "leaving " + std::to_string(other), p, other, *all_memory);
-        }
+        if (variants_) add_variants(ways, x, b, c, *all_memory);
         std::vector<sg::cuda::matrix<float>> rooms;
         if (peer_.handle) add_peers(ways, s, x, n, rooms);
         std::string same = compare(ways, x.rows * n);

@@ -328,9 +328,8 @@ void add_events(std::vector<kernel>& to, int capability) {
             for (bool const ones : {false, true}) {
                 if (ones && !std::is_same_v<T, float>) continue;
                 sg::csr_work const work = sg::choose_events(rows, 20000, 20000, along_k ? 0 : vector);
-                sg::csr_kinds const kinds{
-                    std::is_same_v<T, Out> && work.vectors, false, ones, 0, work.span > 0 ? rows : 0,
-                    ones ? "byte" : sg::kernel_type<T>()};
+                sg::csr_kinds const kinds{std::is_same_v<T, Out> && work.vectors, false, ones,
+                                          work.span > 0 ? rows : 0, ones ? "byte" : sg::kernel_type<T>()};
                 to.push_back(
                     {std::string("events-") + sg::type_letter<T>() + '-' + std::to_string(rows) +
                          (along_k ? "-along" : "") + (ones ? "-ones" : ""),
@@ -371,20 +370,6 @@ void add_csr_merged(std::vector<kernel>& to) {
             to.push_back({name + "-sums",
                           sg::cuda_source_of(sg::csr_carries_kernel<T, Sum, Index>(x.segment, x.few, n)),
                           true});
-    }
-}
-
-// CSR times dense by rows, and long rows by groups of their own.
-template <class T, class Index>
-void add_csr_leaving(std::vector<kernel>& to) {
-    using Sum = sg::accumulator_t<T>;
-    constexpr int vector = sg::most_of_vector<T>();
-    for (std::ptrdiff_t const n : {16, 256}) {
-        auto const x = sg::choose_csr(100000, 100000, n, 2000000, vector);
-        sg::csr_kinds const kinds{x.vectors && std::is_same_v<T, Sum>, false, false, 1024};
-        to.push_back({std::string("csr-leaving-") + sg::type_letter<T>() +
-                          (sizeof(Index) == 8 ? "-long-" : "-") + std::to_string(n),
-                      sg::cuda_source_of(sg::csr_kernel<T, Sum, Index>("csr_times_dense", x, kinds)), true});
     }
 }
 
@@ -665,10 +650,6 @@ std::vector<kernel> kernels_for(int capability) {
         add_csr_merged<sg::half, std::int32_t>(all), add_csr_merged<complex128, std::int32_t>(all);
     }
     add_csr_merged<float, std::int64_t>(all);
-    if (capability == 90) {
-        add_csr_leaving<float, std::int32_t>(all), add_csr_leaving<double, std::int64_t>(all);
-        add_csr_leaving<sg::half, std::int32_t>(all), add_csr_leaving<complex128, std::int32_t>(all);
-    }
     sg::cuda_epilogue<float> const none{sg::identity{}};
     for (bool const b_along_k : {false, true})
         for (sg::two_of_four_tiling const& tile : sg::two_of_four_tilings)

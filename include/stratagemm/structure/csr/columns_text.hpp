@@ -54,28 +54,6 @@ typedef some_scalars some_of_b;
 #define SCALE_SUM(w, member) scaled member = scale_by(alpha, sum[w]);
 #define FINISH_SUM(w, member) \
     if (j + w < cols) FINISH_ELEMENT(row, j + w, sum[w]);
-
-/* For a group's first item and the one behind its last: how many rows have ended before. Each half of the work-items
-   looks for one of these numbers, which are low[0] and low[1] then. */
-#define FIND_ROWS(begins, from, past)                                                                          \
-    do {                                                                                               \
-        int const tries = ITEMS / 2, side = ITEM / tries, of_side = ITEM % tries;                      \
-        index const item = side ? past : from;                                                         \
-        if (of_side == 0) low[side] = 0, high[side] = (int)min(rows, item);                            \
-        for (;;) {                                                                                     \
-            BARRIER();                                                                                 \
-            int const left = low[side], right = high[side];                                            \
-            if (low[0] == high[0] && low[1] == high[1]) break;                                         \
-            int const step = (right - left - 1) / tries + 1, at = left + min(of_side * step, right - left); \
-            bool const before = at < right && at + (index)begins[at + 1] < item;                       \
-            flags[ITEM] = before;                                                                      \
-            BARRIER();                                                                                 \
-            int const next = min(at + step, right);                                                    \
-            bool const next_before = next < right && of_side + 1 < tries && flags[ITEM + 1];            \
-            if (before && !next_before) low[side] = at + 1, high[side] = next;                         \
-            if (of_side == 0 && !before) high[side] = left;                                            \
-        }                                                                                              \
-    } while (0)
 )";
 
 // Two texts, one behind the other.

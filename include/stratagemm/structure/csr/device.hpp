@@ -39,20 +39,15 @@ inline constexpr char csr_text[] = R"(
 #else
 #define IN_WARP(parts) 1
 #endif
-#define LONG_ROWS (!PIECES && !LEAVES && UNITS > 1)
-#define SHARES (STREAMS || LONG_ROWS || LEAVES || PARTS > IN_WARP(PARTS))
+#define LONG_ROWS (!PIECES && UNITS > 1)
+#define SHARES (STREAMS || LONG_ROWS || PARTS > IN_WARP(PARTS))
 #define LINE (ITEMS + 8) /* sums of one of WIDE columns, so that a warp adds them up without conflicts */
 
 #define ADD_NEIGHBOUR(w, member) sum[w] += SHUFFLE(sum[w], LANE ^ (step * LANES));
 #define SHOW_SUM(w, member) part[(w)*LINE + ITEM] = sum[w];
 #define ADD_SHOWN(w, member) sum[w] = sum[w] + part[(w)*LINE + ITEM + q * in_warp * LANES];
-#if LEAVES
-#define KEEP_SUM(w, member) \
-    if (j + w < cols) STORE(SUM, carries, slot * cols + j + w, CONVERT(SUM, (value)sum[w]));
-#else
 #define KEEP_SUM(w, member) \
     if (j + w < cols) STORE(SUM, sums, (-1 - row) * cols + j + w, CONVERT(SUM, (value)sum[w]));
-#endif
 #if PIECES
 #define BEGIN(i) bounds[2 * (i)]
 #define END(i) bounds[2 * (i) + 1]
@@ -60,7 +55,6 @@ inline constexpr char csr_text[] = R"(
 #define BEGIN(i) bounds[i]
 #define END(i) bounds[(i) + 1]
 #endif
-#define IS_LONG(i) ((i) < rows && END(i) - BEGIN(i) > long_row)
 
 typedef struct {
     GLOBAL IN const *elements;
@@ -165,9 +159,6 @@ csr_times_dense(BUFFER(INDEX const, bounds), BUFFER(INDEX const, columns), OF_VA
 #else
                 index long_row,
 #endif
-#if LEAVES
-                BUFFER(int, first_rows), BUFFER(SUM, carries), index segments,
-#endif
 #if STREAMS
                 MATRIX(MARK const, x), int x_conjugated, index depth, index most_listed,
 #endif
@@ -177,13 +168,8 @@ csr_times_dense(BUFFER(INDEX const, bounds), BUFFER(INDEX const, columns), OF_VA
 #elif SHARES
     SHARED scalar part[WIDE * LINE];
 #endif
-#if LONG_ROWS || LEAVES
+#if LONG_ROWS
     SHARED int any_long;
-#endif
-#if LEAVES
-    SHARED int flags[ITEMS];
-    SHARED int low[2];
-    SHARED int high[2];
 #endif
     OPEN(INDEX const, bounds);
     OPEN(INDEX const, columns);
@@ -226,62 +212,8 @@ csr_times_dense(BUFFER(INDEX const, bounds), BUFFER(INDEX const, columns), OF_VA
         return;
     }
 #endif
-#if LEAVES
-    /* The first groups have the long rows in a segment of all elements and ends of rows, each by the whole group. */
-    OPEN(int, first_rows);
-    OPEN(SUM, carries);
-    int const before = (int)(segments * ((cols - 1) / (LANES * WIDE) + 1)), group = GROUP - before;
-    if (group < 0) {
-        index const segment = GROUP % segments, from = segment * SEGMENT;
-        index const past = min(from + SEGMENT, rows + (index)bounds[rows]);
-        index const j = (GROUP / segments * LANES + ITEM % LANES) * WIDE;
-        FIND_ROWS(bounds, from, max(from, past));
-        index const row0 = low[0], row1 = low[1], element0 = from - row0, element1 = past - row1;
-        if (ITEM == 0 && GROUP < segments && from < past) first_rows[segment] = (int)row0;
-        bool some_long = false;
-        for (index i = row0 + ITEM; i <= row1 && from < past; i += ITEMS) some_long = some_long || IS_LONG(i);
-        ANY(any_long, some_long);
-        if (any_long)
-            for (index first = row0; first <= row1; first += ITEMS) {
-                flags[ITEM] = first + ITEM <= row1 && IS_LONG(first + ITEM);
-                BARRIER();
-                for (int at = 0; at < ITEMS; ++at) {
-                    if (!flags[at]) continue;
-                    index const row = first + at, begin = BEGIN(row);
-                    int const parts = ITEMS / LANES, in_warp = IN_WARP(parts);
-                    scalar sum[WIDE];
-                    EACH_COLUMN(BEGIN_SUM)
-                    if (j < cols)
-                        add_part(sum, columns, OF_VALUES(values) all_of_b, j, max(begin, element0) + ITEM / LANES,
-                                 min((index)END(row), element1), ITEMS / LANES);
-#if EXCHANGES
-                    for (int step = 1; step < in_warp; step *= 2) { EACH_COLUMN(ADD_NEIGHBOUR) }
-#endif
-                    if (parts > in_warp) {
-                        EACH_COLUMN(SHOW_SUM)
-                        BARRIER();
-                        if (ITEM / LANES == 0)
-                            for (int q = 1; q < parts / in_warp; ++q) { EACH_COLUMN(ADD_SHOWN) }
-                        BARRIER();
-                    }
-                    if (ITEM / LANES == 0 && j < cols) {
-                        if (begin < element0 || row == row1) {
-                            index const slot = 2 * segment + (begin < element0 ? 0 : 1);
-                            EACH_COLUMN(KEEP_SUM)
-                        } else {
-                            EACH_COLUMN(FINISH_SUM)
-                        }
-                    }
-                }
-                BARRIER();
-            }
-    } else
-#else
-    int const group = GROUP;
-#endif
-    {
     int const down = (int)((pieces - 1) / ROWS + 1);
-    index const first_i = (index)(group % down) * ROWS, first_j = (index)(group / down) * (STRIPES * LANES * WIDE);
+    index const first_i = (index)(GROUP % down) * ROWS, first_j = (index)(GROUP / down) * (STRIPES * LANES * WIDE);
 #if LONG_ROWS
     /* All units side by side, and then those with a long row one after the other, by the whole group. */
     for (int whole = -1; whole < UNITS; ++whole) {
@@ -300,8 +232,6 @@ csr_times_dense(BUFFER(INDEX const, bounds), BUFFER(INDEX const, columns), OF_VA
         bool const is_long = end - begin > long_row;
         if (alone && !is_long) continue;
         leave = leave || is_long != alone;
-#elif LEAVES
-        leave = leave || end - begin > long_row;
 #endif
         if (leave) end = begin;
         scalar sum[WIDE];
@@ -356,7 +286,6 @@ csr_times_dense(BUFFER(INDEX const, bounds), BUFFER(INDEX const, columns), OF_VA
 #if LONG_ROWS
         if (!any_long) break;
 #endif
-    }
     }
 }
 
@@ -486,7 +415,6 @@ std::size_t bytes_for_sums(index_t sums, index_t n) {
 // The properties that the kernel is compiled for, beside the division of its work.
 struct csr_kinds {
     bool stores = false, in_pieces = false, ones = false;
-    int segment = 0;    // of long rows, which are left to groups that have nothing else; 0: they are not
     index_t x_rows = 0; // of the dense matrix beside the list, and how its elements are stored
     char const* mark = "";
 };
@@ -495,18 +423,12 @@ device_kernel csr_kernel(char const* name, csr_work const& x, csr_kinds const& k
     // Registers for sums, and for rows of B and X, where all of B is read.
     index_t const words = kinds.x_rows + (kinds.x_rows + x.ahead) * x.span *
                                              static_cast<index_t>(sizeof(accumulator_t<In>)) / 4;
-    int const resident = kinds.segment > 0 ? csr_resident<In, Index>(x.wide, x.wide > 1 ? 4 : 8, 44)
-                         : kinds.in_pieces ? 10
-                         : words <= 21     ? 8
-                         : words <= 68     ? 4
-                         : words <= 96     ? 3
-                                           : 2;
-    std::string const definitions =
-        x.definitions() + "#define STORES " + (kinds.stores ? "1" : "0") + "\n#define PIECES " +
-        (kinds.in_pieces ? "1" : "0") + "\n#define ONES " + (kinds.ones ? "1" : "0") + "\n#define X_ROWS " +
-        std::to_string(kinds.x_rows) + "\n#define LEAVES " + (kinds.segment > 0 ? "1" : "0") +
-        "\n#define SEGMENT " + std::to_string(kinds.segment) + "\n#define RESIDENT " +
-        std::to_string(resident) + "\n#define MARK " + kinds.mark + '\n';
+    int const resident = kinds.in_pieces ? 10 : words <= 21 ? 8 : words <= 68 ? 4 : words <= 96 ? 3 : 2;
+    std::string const definitions = x.definitions() + "#define STORES " + (kinds.stores ? "1" : "0") +
+                                    "\n#define PIECES " + (kinds.in_pieces ? "1" : "0") + "\n#define ONES " +
+                                    (kinds.ones ? "1" : "0") + "\n#define X_ROWS " +
+                                    std::to_string(kinds.x_rows) + "\n#define RESIDENT " +
+                                    std::to_string(resident) + "\n#define MARK " + kinds.mark + '\n';
     return {name,  csr_rows_text.at,         definitions, x.items, uses_double<In, Out>,
             false, csr_types<In, Out, Index>};
 }
@@ -524,20 +446,10 @@ csr_vector_work vector_work_of(Leaf const& leaf, Q const& p) {
                                                                     csr_vector_units<Space>(leaf));
 }
 
-// Elements and ends of rows of a segment of long rows: enough segments for a large device, each with a few times the
-// elements of a row that is not long.
-inline int choose_csr_segment(index_t m, index_t n, index_t nonzeros, csr_work const& x) {
-    constexpr index_t enough = 2048; // groups
-    index_t const across = (n - 1) / (x.lanes * x.wide) + 1;
-    int segment = 256;
-    while (segment < 4096 && (m + nonzeros) / (2 * segment) * across >= enough) segment *= 2;
-    return segment;
-}
-
 // C = alpha A B + beta E, without the epilogue, by rows or pieces of rows. `whole`: the matrix whose non-zero elements A
-// lists, or only_listed. `segment`: as in csr_kinds.
+// lists, or only_listed.
 template <class Leaf, class Q, class Whole, class Arena>
-status multiply_csr_rows(Leaf const& leaf, Q const& p, Whole const& whole, int segment, Arena& memory) {
+status multiply_csr_rows(Leaf const& leaf, Q const& p, Whole const& whole, Arena& memory) {
     using In = typename Q::a_type;
     using Out = typename Q::c_type;
     using Sum = accumulator_t<In>;
@@ -550,7 +462,7 @@ status multiply_csr_rows(Leaf const& leaf, Q const& p, Whole const& whole, int s
     csr_work const x = has_whole ? choose_events(m, p.b.rows, n, vector_of(p.b))
                                  : choose_csr(m, p.b.rows, n, a.nonzeros, vector_of(p.b));
     bool const stores = x.vectors && std::is_same_v<In, Out> && vector_of(p.c) == x.wide;
-    csr_kinds kinds{stores, in_pieces, !valued, segment};
+    csr_kinds kinds{stores, in_pieces, !valued};
     if constexpr (has_whole)
         if (x.span > 0) kinds.x_rows = m, kinds.mark = kernel_type<stored_t<typename Whole::value_type>>();
     auto const kernel = [&](char const* name) {
@@ -558,29 +470,19 @@ status multiply_csr_rows(Leaf const& leaf, Q const& p, Whole const& whole, int s
     };
     auto const e = added_or_c(p);
     int const adds = p.beta != typename Q::scalar(0);
-    index_t const before =
-        segment > 0 ? ((m + a.nonzeros - 1) / segment + 1) * ((n - 1) / (x.lanes * x.wide) + 1) : 0;
     auto const launch = [&](index_t rows, auto const& bounds, auto const&... more) {
         if constexpr (valued)
-            return leaf.launch(kernel("csr_times_dense"), before + x.groups(rows, n), bounds, a.columns,
-                               a.values, p.b, int{p.b.conjugate}, more..., p.alpha, p.beta, adds, e,
-                               int{e.conjugate}, p.c, m, n);
+            return leaf.launch(kernel("csr_times_dense"), x.groups(rows, n), bounds, a.columns, a.values, p.b,
+                               int{p.b.conjugate}, more..., p.alpha, p.beta, adds, e, int{e.conjugate}, p.c,
+                               m, n);
         else
-            return leaf.launch(kernel("csr_times_dense"), before + x.groups(rows, n), bounds, a.columns, p.b,
+            return leaf.launch(kernel("csr_times_dense"), x.groups(rows, n), bounds, a.columns, p.b,
                                int{p.b.conjugate}, more..., p.alpha, p.beta, adds, e, int{e.conjugate}, p.c,
                                m, n);
     };
     if constexpr (has_whole)
         if (x.span > 0)
             return launch(m, a.row_begins, x.long_row, whole, int{whole.conjugate}, p.b.rows, x.most_listed);
-    if (segment > 0) {
-        typename Arena::scope const scope(memory);
-        index_t const segments = (m + a.nonzeros - 1) / segment + 1;
-        auto const first_rows = memory.template take<std::int32_t>(segments);
-        auto const carries = memory.template take<Sum>(2 * segments * n);
-        if (status s = launch(m, a.row_begins, x.long_row, first_rows, carries, segments); !s) return s;
-        return add_csr_carries(leaf, p, segment, true, segments, first_rows, carries, x.long_row);
-    }
     if (!in_pieces) return launch(m, a.row_begins, x.long_row);
     if constexpr (requires { a.pieces; }) {
         typename Arena::scope const scope(memory);
@@ -623,7 +525,7 @@ status multiply_csr(Leaf const& leaf, Q const& p, Whole const& whole, Arena& mem
             return multiply_csr_merged(leaf, p, x, vector_of(p.c), memory);
         }
     }
-    return multiply_csr_rows(leaf, p, whole, 0, memory);
+    return multiply_csr_rows(leaf, p, whole, memory);
 }
 
 STRATAGEMM_END

@@ -33,6 +33,28 @@ inline constexpr char csr_merged_text[] = R"(
 #define ALL_ITEMS (rows + (index)begins[rows])
 #define FAR (1 << 30) /* as an end of a row: behind all of the group's elements */
 
+/* For a group's first item and the one behind its last: how many rows have ended before. Each half of the work-items
+   looks for one of these numbers, which are low[0] and low[1] then. */
+#define FIND_ROWS(from, past)                                                                          \
+    do {                                                                                               \
+        int const tries = ITEMS / 2, side = ITEM / tries, of_side = ITEM % tries;                      \
+        index const item = side ? past : from;                                                         \
+        if (of_side == 0) low[side] = 0, high[side] = (int)min(rows, item);                            \
+        for (;;) {                                                                                     \
+            BARRIER();                                                                                 \
+            int const left = low[side], right = high[side];                                            \
+            if (low[0] == high[0] && low[1] == high[1]) break;                                         \
+            int const step = (right - left - 1) / tries + 1, at = left + min(of_side * step, right - left); \
+            bool const before = at < right && at + (index)begins[at + 1] < item;                       \
+            flags[ITEM] = before;                                                                      \
+            BARRIER();                                                                                 \
+            int const next = min(at + step, right);                                                    \
+            bool const next_before = next < right && of_side + 1 < tries && flags[ITEM + 1];            \
+            if (before && !next_before) low[side] = at + 1, high[side] = next;                         \
+            if (of_side == 0 && !before) high[side] = left;                                            \
+        }                                                                                              \
+    } while (0)
+
 /* Of the rows that end within the group, counted from its first: how many end before item `item`, counted likewise. */
 #define ROWS_BEFORE(to, item)                                  \
     do {                                                       \
@@ -51,7 +73,7 @@ inline constexpr char csr_merged_text[] = R"(
 #define OPEN_GROUP(group)                                                                        \
     index const items = ALL_ITEMS, from = (index)(group)*SPAN, past = min(from + SPAN, items);   \
     if (from >= items) return; /* the whole group */                                             \
-    FIND_ROWS(begins, from, past);                                                               \
+    FIND_ROWS(from, past);                                                                       \
     index const row0 = low[0];                                                                   \
     index const element0 = from - row0;                                                          \
     int const length = (int)(past - from), count = low[1] - low[0], elements = length - count
@@ -298,7 +320,7 @@ inline constexpr char csr_carries_text[] = R"(
 
 KERNEL(ITEMS)
 csr_sums_of_carries(BUFFER(INDEX const, begins), BUFFER(int const, first_rows), BUFFER(SUM const, carries),
-                    index segments, index long_row, PRODUCT) {
+                    index segments, PRODUCT) {
     SHARED scalar part[ITEMS];
     SHARED int any_long;
     OPEN(INDEX const, begins);
@@ -316,8 +338,7 @@ csr_sums_of_carries(BUFFER(INDEX const, begins), BUFFER(int const, first_rows), 
         if (s < segments && s * SEGMENT < items) {
             row = first_rows[s];
             index const segment = (row + (index)begins[row]) / SEGMENT, last = (row + (index)begins[row + 1]) / SEGMENT;
-            if (segment == s - 1 && (FEW || last > s) && begins[row + 1] - begins[row] > long_row)
-                sums = last - segment;
+            if (segment == s - 1 && (FEW || last > s)) sums = last - segment;
         }
         bool const is_long = sums > LONG;
         if (alone && !is_long) continue;
@@ -461,18 +482,18 @@ device_kernel csr_carries_kernel(int segment, bool few, index_t n) {
     return {"csr_sums_of_carries",    csr_carries_text, definitions, items, uses_double<In, Out>, false,
             csr_types<In, Out, Index>};
 }
-// Finishes rows that are longer than `long_row` and that several segments have parts of.
+// Finishes rows that several segments have parts of.
 template <class Leaf, class Q, class Rows, class Sums>
 status add_csr_carries(Leaf const& leaf, Q const& p, int segment, bool few, index_t segments, Rows first_rows,
-                       Sums carries, index_t long_row) {
+                       Sums carries) {
     using Index = typename Q::a_operand::index_type;
     if (segments == 1) return {};
     index_t const m = p.c.rows, n = p.c.cols, across = csr_carries_across(n);
     auto const e = added_or_c(p);
     return leaf.launch(csr_carries_kernel<typename Q::a_type, typename Q::c_type, Index>(segment, few, n),
                        ((segments - 2) / csr_boundaries + 1) * ((n - 1) / across + 1), p.a.row_begins,
-                       first_rows, carries, segments, long_row, p.alpha, p.beta,
-                       int{p.beta != typename Q::scalar(0)}, e, int{e.conjugate}, p.c, m, n);
+                       first_rows, carries, segments, p.alpha, p.beta, int{p.beta != typename Q::scalar(0)},
+                       e, int{e.conjugate}, p.c, m, n);
 }
 
 // C = alpha A B + beta E, without the epilogue. `c_vector` is what vector_of() gives for C.
@@ -504,7 +525,7 @@ status multiply_csr_merged(Leaf const& leaf, Q const& p, csr_merged_work const& 
     else
         s = launch();
     if (!s) return s;
-    return add_csr_carries(leaf, p, x.segment, x.few, segments, first_rows, carries, -1);
+    return add_csr_carries(leaf, p, x.segment, x.few, segments, first_rows, carries);
 }
 
 STRATAGEMM_END
