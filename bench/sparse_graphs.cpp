@@ -3,7 +3,8 @@
 //
 // Ratios are the time of the best of cuSPARSE's algorithms, prepared before, over that of a way: "plain" is gemm with
 // the matrix as it is, "balanced" with its rows in pieces, "rows" and "merged" are the two kernels that the plain call
-// chooses from. With `variants` there are also those of the merged kernel.
+// chooses from, "tiles" is the kernel for vectors, which sm_90 has. With `variants` there are also those of the merged
+// kernel: items of A in a segment, or elements of A of a work-item. Every way runs in a captured graph.
 #include "sparse.hpp"
 
 #include <stratagemm/structure/csr.hpp>

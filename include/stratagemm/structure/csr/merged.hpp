@@ -26,8 +26,7 @@
 STRATAGEMM_BEGIN
 
 // SEGMENT: items of a segment. SEGMENTS: of a group. AHEAD: elements of A that a work-item loads before it uses one;
-// with few columns, all of its items. RESIDENT: for how many groups on a multiprocessor there are
-// registers.
+// with few columns, all of its items. RESIDENT: for how many groups on a multiprocessor there are registers.
 inline constexpr char csr_merged_text[] = R"(
 #define SPAN (SEGMENTS * SEGMENT)
 #define ALL_ITEMS (rows + (index)begins[rows])
