@@ -1,0 +1,235 @@
+// What is chosen for some hundred products on devices of four families, against the list of cuda_choices.txt. A change
+// of that list is a change of what runs: it belongs into the commit that makes it, and is measured. With
+// CUDA_CHOICES_WRITE=FILE in the environment the test writes the list anew. No device is needed.
+#include "catch.hpp"
+#include "unit/support.hpp"
+
+#include <stratagemm/backend/cuda.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace sg = stratagemm;
+
+namespace {
+
+struct complex64 { // as the library recognises complex numbers
+    using value_type = float;
+    float re, im;
+    float real() const { return re; }
+    float imag() const { return im; }
+};
+struct complex128 {
+    using value_type = double;
+    double re, im;
+    double real() const { return re; }
+    double imag() const { return im; }
+};
+
+sg::cuda_device device_of(int capability) {
+    sg::cuda_device d;
+    d.name = "golden", d.capability = capability;
+    bool const first = capability == 75, second = capability == 80, third = capability == 90;
+    d.units = first ? 40 : second ? 108 : third ? 132 : 148;
+    d.shared_bytes = first ? 65536 : second ? 166912 : 232448;
+    d.cache_bytes = (first ? std::size_t{4} : second ? 40 : third ? 50 : 126) << 20;
+    d.bytes_per_cycle = first ? 3.5 : second ? 6.5 : third ? 16.5 : 24.5;
+    return d;
+}
+
+// A product as a line of the list names it.
+struct asked {
+    char type;
+    sg::cuda_sides sides;
+    sg::cuda_layout layout{};
+    int capability = 90;
+    bool invariant = false;
+    sg::cuda_tile only{};
+};
+
+template <class In, class Out = sg::accumulator_t<In>>
+std::size_t workspace(sg::cuda_choice const& choice, sg::cuda_sides const& s) {
+    return sg::cuda_product<sg::dense_problem<In, In, Out, sg::cuda_memory>>::workspace(choice, s);
+}
+std::size_t workspace(char type, sg::cuda_choice const& choice, sg::cuda_sides const& s) {
+    switch (type) {
+    case 's':
+    case 't': return workspace<float>(choice, s);
+    case 'd': return workspace<double>(choice, s);
+    case 'h': return workspace<sg::half>(choice, s);
+    case 'w': return workspace<sg::bfloat16>(choice, s);
+    case 'b': return workspace<std::int8_t>(choice, s);
+    case '4': return workspace<sg::fp8_e4m3>(choice, s);
+    case 'c': return workspace<complex64, complex64>(choice, s);
+    default: return workspace<complex128, complex128>(choice, s);
+    }
+}
+std::size_t bytes_of(char type) {
+    switch (type) {
+    case 'b':
+    case '4': return 1;
+    case 'h':
+    case 'w': return 2;
+    case 's':
+    case 't': return 4;
+    case 'z': return 16;
+    default: return 8;
+    }
+}
+
+// The parameters that describe() does not name.
+std::string parameters(sg::cuda_tile const& t) {
+    std::ostringstream text;
+    switch (t.engine) {
+    case sg::cuda_engine::direct: break;
+    case sg::cuda_engine::small:
+        text << t.m << 'x' << t.n << 'x' << t.k << ' ' << t.micro_m << 'x' << t.micro_n << ' ' << t.stages;
+        break;
+    case sg::cuda_engine::narrow: // the kernel in order has a tile; the other gets one when it is launched
+        if (t.m > 0)
+            text << t.m << 'x' << t.n << 'x' << t.k << ' ' << t.micro_m << 'x' << t.micro_n << ' ' << t.stages
+                 << ' ' << t.cluster;
+        else
+            text << t.n << " columns " << t.stages;
+        break;
+    default: text << t.micro_m << 'x' << t.micro_n << ' ' << t.stages << ' ' << t.group;
+    }
+    return text.str();
+}
+
+std::string line_of(asked const& x) {
+    std::size_t const element = bytes_of(x.type);
+    sg::cuda_choice const c =
+        sg::choose(device_of(x.capability), x.type, element, x.sides, x.only, x.layout, x.invariant);
+    std::ostringstream line;
+    line << x.type << ' ' << x.sides.m << 'x' << x.sides.n << 'x' << x.sides.k;
+    if (x.sides.count > 1) line << '*' << x.sides.count;
+    line << ' ' << (x.layout.a_along_k ? 'n' : 't') << (x.layout.b_along_k ? 't' : 'n')
+         << (x.layout.a_in_lines ? "" : "g");
+    if (x.layout.widens()) line << x.layout.a_bytes << x.layout.b_bytes;
+    line << ' ' << x.capability << (x.invariant ? " in order" : "");
+    if (x.only.engine != sg::cuda_engine::direct)
+        line << " given " << sg::name_of(x.only.engine) << ' ' << x.only.m << 'x' << x.only.n << '/'
+             << x.only.parts;
+    line << ": " << sg::describe(c.tile) << "; " << parameters(c.tile) << ';';
+    if (c.part > 0) line << " part " << c.part;
+    if (c.whole > 0) line << " whole " << c.whole;
+    if (c.piece > 0) line << " piece " << c.piece;
+    line << (c.together ? " together" : "") << (c.shifted ? " shifted" : "") << (c.by_reals ? " reals" : "")
+         << (c.widens ? " widens" : "") << (c.invariant ? " invariant" : "") << "; "
+         << workspace(x.type, c, x.sides);
+    if (std::getenv("CUDA_CHOICES_CYCLES")) { // to compare two trees by hand
+        char cycles[32];
+        std::snprintf(cycles, sizeof cycles, " %.17g", c.cycles);
+        line << cycles;
+    }
+    return line.str();
+}
+
+// Numbers that look random, the same everywhere.
+class drawn {
+public:
+    std::ptrdiff_t below(std::ptrdiff_t end) {
+        state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+        return static_cast<std::ptrdiff_t>((state_ >> 33) % static_cast<std::uint64_t>(end));
+    }
+    // Of about as many bits as any other up to `bits`; odd more often than not.
+    std::ptrdiff_t side(std::ptrdiff_t bits) {
+        std::ptrdiff_t const power = std::ptrdiff_t{1} << below(bits), x = power + below(power);
+        switch (below(4)) {
+        case 0: return power;
+        case 1: return (x + 15) / 16 * 16;
+        default: return x;
+        }
+    }
+
+private:
+    std::uint64_t state_ = 1;
+};
+
+std::vector<asked> all_asked() {
+    std::vector<asked> all;
+    sg::cuda_layout const layouts[] = {{true, false}, {true, true}, {false, false}, {false, true}};
+    char const* const types = "sthwdb4cz";
+    int const families[] = {75, 80, 100, 90};
+    // What programs ask for: squares, a row or a column of tiles, few columns, long k, batches.
+    sg::cuda_sides const common[] = {{4096, 4096, 4096, 1}, {1000, 1000, 1000, 1}, {512, 512, 512, 1},
+                                     {127, 65, 33, 1},      {8192, 16, 2048, 1},   {4096, 1, 4096, 1},
+                                     {333, 3, 5000, 1},     {64, 64, 65536, 1},    {16, 16, 16, 1000},
+                                     {200, 150, 100, 7},    {5, 7, 3, 1}};
+    int at = 0;
+    for (char const* type = types; *type; ++type)
+        for (sg::cuda_sides const& s : common)
+            for (int const capability : {families[at / 2 % 3], 90}) {
+                all.push_back({*type, s, layouts[at / 2 % 4], capability});
+                ++at;
+            }
+    drawn from;
+    for (int i = 0; i < 300; ++i) {
+        asked x;
+        x.type = types[i % 9];
+        x.sides = {from.side(14), from.side(13), from.side(15), 1};
+        switch (from.below(6)) {
+        case 0: x.sides.n = 1 + from.below(8); break;
+        case 1: x.sides.m = 1 + from.below(70); break;
+        case 2: x.sides.count = 2 + from.below(100); break;
+        default: break;
+        }
+        x.layout = layouts[from.below(4)];
+        x.layout.a_in_lines = from.below(10) > 0;
+        x.capability = from.below(2) ? 90 : families[from.below(4)];
+        x.invariant = from.below(5) == 0;
+        all.push_back(x);
+    }
+    // Operands that are narrower than the type of the product.
+    for (int i = 0; i < 24; ++i) {
+        asked x{'s', {from.side(13), from.side(12), from.side(13), 1}, layouts[i % 4], families[i / 4 % 4]};
+        (i % 2 ? x.layout.a_bytes : x.layout.b_bytes) = static_cast<short>(1 + i / 8 % 2);
+        all.push_back(x);
+    }
+    // A tile that the caller wants.
+    std::vector<std::pair<char, sg::cuda_tile>> given;
+    for (sg::cuda_entry const& e : sg::cuda_entries)
+        if (&e - sg::cuda_entries < 3 || from.below(3) == 0) given.emplace_back(e.types[0], e.tile);
+    given.push_back({'s', {.engine = sg::cuda_engine::narrow}});
+    given.push_back({'h', {.engine = sg::cuda_engine::narrow, .group = 8, .cluster = 2}});
+    for (auto& [type, tile] : given)
+        for (int const parts : {0, 2, 5}) {
+            tile.parts = static_cast<short>(parts);
+            asked x{type, {from.side(12), from.side(11), from.side(13), 1}, layouts[from.below(4)]};
+            if (tile.engine == sg::cuda_engine::narrow)
+                x.sides.n = 2, x.sides.k = 4097, x.layout = layouts[0];
+            x.only = tile, x.invariant = parts == 0 && from.below(4) == 0;
+            all.push_back(x);
+        }
+    return all;
+}
+
+} // namespace
+
+TEST_CASE("CUDA: each product is multiplied by the engine and the tile of the list") {
+    std::istringstream listed(
+#include "cuda_choices.txt"
+    );
+    std::ofstream written;
+    if (char const* const file = std::getenv("CUDA_CHOICES_WRITE")) {
+        written.open(file);
+        written << "R\"(\n";
+    }
+    std::string expected;
+    std::getline(listed, expected); // the rest of the line on which the list begins
+    for (asked const& x : all_asked()) {
+        std::string const line = line_of(x);
+        if (written.is_open()) {
+            written << line << '\n';
+            continue;
+        }
+        std::getline(listed, expected);
+        CHECK(line == expected);
+    }
+    if (written.is_open()) written << ")\"\n";
+}
