@@ -124,7 +124,8 @@ void race(sg::cuda const& gpu, char type, std::vector<sides> const& shapes, bool
                 if (parts > 1 && (s.k < 2 * parts * e.tile.k || tiles * parts > 2000 || work > most_work / 4))
                     break;
                 sg::cuda with = gpu;
-                with.tile = e.tile, with.tile.parts = static_cast<short>(parts);
+                sg::cuda_tile tile = e.tile;
+                tile.parts = static_cast<short>(parts), with.tile = tile;
                 double const one = all.measure(with, s);
                 if (one < 0) break;
                 char text[160];
@@ -140,8 +141,7 @@ void race(sg::cuda const& gpu, char type, std::vector<sides> const& shapes, bool
                 for (bool const together : {false, true}) {
                     if (parts > s.k / 32 || (together && (parts == 1 || parts > 8))) continue;
                     sg::cuda with = gpu;
-                    with.tile = {.engine = sg::cuda_engine::narrow};
-                    with.tile.parts = static_cast<short>(parts), with.tile.cluster = together ? 2 : 1;
+                    with.tile = sg::cuda_narrow{.parts = static_cast<short>(parts), .together = together};
                     double const one = all.measure(with, s);
                     if (one < 0) break;
                     char text[160];

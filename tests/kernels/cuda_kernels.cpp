@@ -129,7 +129,9 @@ void add_tile(std::vector<kernel>& to, int capability, sg::cuda_tile const& tile
         to.push_back({name + "-tail", sg::cuda_product_source<In, Out>(tile, form, none), true});
         form = {};
         form.tail = true;
-        to.push_back({name + "-tail-gather", sg::cuda_gather_source<In, Out>(tile, form, 1, none), true});
+        to.push_back({name + "-tail-gather",
+                      sg::cuda_gather_source<In, Out>(sg::cuda_tail_definitions(tile, form), form, 1, none),
+                      true});
     }
 }
 
@@ -154,7 +156,7 @@ void add_small(std::vector<kernel>& to, int side, sg::cuda_form const& form) {
     sg::cuda_epilogue<sg::accumulator_t<In>> const none{sg::identity{}};
     std::string const name = std::string("small-") + sg::type_letter<In>() + '-' + std::to_string(side) +
                              (form.dense ? "" : "-gaps");
-    sg::cuda_tile const tile = sg::tile_for_small(side, side, side, sizeof(In));
+    sg::cuda_small const tile = sg::cuda_small::for_sides(side, side, side, sizeof(In));
     to.push_back({name, sg::cuda_product_source<In, Out>(tile, form, none), true});
 }
 
@@ -167,8 +169,8 @@ void add_widened(std::vector<kernel>& to, [[maybe_unused]] int capability) {
         for (bool const along_k : {false, true}) {
             sg::cuda_form form;
             form.a_along_k = form.b_along_k = along_k, form.dense = true;
-            sg::cuda_tile const tile =
-                sg::tile_for_narrow(100000, cols, 4096, sizeof(A), sizeof(float), {along_k}, 132);
+            sg::cuda_narrow const tile =
+                sg::cuda_narrow::for_sides(100000, cols, 4096, sizeof(A), sizeof(float), {along_k}, 132);
             to.push_back({"narrow-" + types + '-' + std::to_string(cols) + (along_k ? "-along" : ""),
                           sg::cuda_product_source<In, float, A>(tile, form, none), true});
         }
@@ -219,8 +221,8 @@ void add_narrow(std::vector<kernel>& to, int capability) {
                 form.a_along_k = along_k,
                 form.b_along_k = (on_tensor_cores || along_k) && !shifted && !across;
                 form.dense = true, form.words = words, form.shifted = shifted, form.together = together;
-                sg::cuda_tile const tile = sg::tile_for_narrow(rows, cols, 4096, sizeof(In), sizeof(scalar),
-                                                               {along_k, on_tensor_cores, shifted}, 132);
+                sg::cuda_narrow const tile = sg::cuda_narrow::for_sides(
+                    rows, cols, 4096, sizeof(In), sizeof(scalar), {along_k, on_tensor_cores, shifted}, 132);
                 to.push_back({name + which, sg::cuda_product_source<In, scalar>(tile, form, none), true});
             };
             add("", false, false, false);
@@ -237,9 +239,9 @@ void add_narrow(std::vector<kernel>& to, int capability) {
             for (bool const together : {false, true}) {
                 sg::cuda_form form;
                 form.dense = form.shifted = true, form.together = together;
-                if ((together && capability < 90) || !sg::can_slice(cols, slices)) continue;
-                sg::cuda_tile const tile = sg::tile_for_narrow(100000, cols, 4096, sizeof(In), sizeof(scalar),
-                                                               {true, true, true, slices}, 132);
+                if ((together && capability < 90) || !sg::cuda_narrow::can_slice(cols, slices)) continue;
+                sg::cuda_narrow const tile = sg::cuda_narrow::for_sides(
+                    100000, cols, 4096, sizeof(In), sizeof(scalar), {true, true, true, slices}, 132);
                 to.push_back({std::string("narrow-") + letter + '-' + std::to_string(cols) +
                                   "-along-shifted-" + std::to_string(slices) + (together ? "-together" : ""),
                               sg::cuda_product_source<In, scalar>(tile, form, none), true});
@@ -599,10 +601,10 @@ std::vector<kernel> kernels_for(int capability) {
     add_small<complex64, complex64>(all, 8, form);
     add_small<complex128, complex128>(all, 32, form);
     for (int const side : {4, 32})
-        all.push_back(
-            {"small-s-" + std::to_string(side) + "-chain",
-             sg::cuda_product_source<float, float>(sg::tile_for_small(side, side, side, 4), form, chain),
-             true});
+        all.push_back({"small-s-" + std::to_string(side) + "-chain",
+                       sg::cuda_product_source<float, float>(sg::cuda_small::for_sides(side, side, side, 4),
+                                                             form, chain),
+                       true});
     form = {false, true}; // both the other way round, with gaps
     add_small<float, float>(all, 8, form);
     add_small<float, float>(all, 7, form);

@@ -31,7 +31,7 @@ struct cuda {
     CUstream stream = nullptr;
     bool check_pointers = false; // ask the driver, for each operand, whether it is on the device
     bool tf32 = false;           // products of floats may round them to tf32: ten bits after the first
-    cuda_tile tile{};            // one for every product that can use it; by default chosen for each
+    cuda_configuration tile{};   // one for every product that can use it; by default chosen for each
     // The order of the sum of an element depends on k, the types and the architecture only; see docs/accuracy.md.
     bool invariant = false;
 
@@ -126,7 +126,8 @@ struct cuda {
                     f.device = larger(f.device,
                                       cuda_product<Problem>::workspace(choice, sides, terms_beside<S> > 0));
                     // These kernels need an A whose elements are side by side. Another A may need copies.
-                    return choice.tile.engine == cuda_engine::narrow && (choice.shifted || choice.invariant);
+                    return (choice.tile.as<cuda_narrow>() && choice.shifted) ||
+                           choice.tile.as<cuda_ordered>();
                 };
                 if (with(choice_for<In>(sides, layout))) with(choice_for<In>(sides, any_layout));
             }
@@ -144,10 +145,9 @@ struct cuda {
         for (bool const turned : {false, true})
             for (cuda_layout const& layout : layouts) {
                 cuda_sides const sides{turned ? s.n : s.m, turned ? s.m : s.n, s.k, s.count};
-                cuda_choice parts = choice_of_two<W>(sides, stored<S>(layout, turned));
-                if (!parts.widens) continue;
-                parts.tile.engine = cuda_engine::blocked; // nothing is copied
-                sums.device = larger(sums.device, cuda_product<Problem>::workspace(parts, sides));
+                cuda_choice const parts = choice_of_two<W>(sides, stored<S>(layout, turned));
+                if (parts.widens) // nothing is copied
+                    sums.device = larger(sums.device, cuda_product<Problem>::bytes_of_parts(parts, sides));
             }
         if constexpr (!std::is_same_v<typename S::a_type, W>)
             f.device += cuda_lines<W>::bytes_either(s.m, s.k, s.count);
@@ -192,11 +192,8 @@ struct cuda {
             bool on_tensor_cores = false;
             cuda_sides const either[] = {sides_for(s), {s.n, s.m, s.k, s.count}};
             for (cuda_sides const& sides : either)
-                for (cuda_layout const& layout : layouts) {
-                    cuda_engine const engine = choice_for<TA>(sides, layout).tile.engine;
-                    on_tensor_cores |= engine == cuda_engine::wgmma || engine == cuda_engine::mma ||
-                                       (engine == cuda_engine::narrow && sizeof(TA) == 2);
-                }
+                for (cuda_layout const& layout : layouts)
+                    on_tensor_cores |= truncates(choice_for<TA>(sides, layout).tile, sizeof(TA));
             if (on_tensor_cores) {
                 // Tensor cores truncate where other units round, about once for `terms_per_rounding`.
                 double const terms_per_rounding = where().capability >= 90   ? 16
@@ -238,10 +235,8 @@ struct cuda {
                                  (has_one_type<S> ? ""
                                   : choice.widens ? ", the narrower operand widened as it is read"
                                                   : ", of copies in the wider type");
-        bool const as_they_lie =
-            takes_any_lines(choice.tile) && (choice.shifted || choice.tile.engine == cuda_engine::fp64);
         std::string const copies = choice.by_reals ? ", of copies as real numbers, twice as many"
-                                   : reads_lines(choice.tile.engine) && !as_they_lie
+                                   : copies_lines(choice.tile, choice)
                                        ? "; operands that cannot be fetched as they lie are copied first"
                                        : "";
         if (choice.part == 0) return text + copies;
@@ -263,7 +258,7 @@ struct cuda {
                 return one;
             });
         bool const better = found && (found->before < 0 || found->after < found->before);
-        if (better && found->tile.engine != cuda_engine::direct)
+        if (better && found->tile.m > 0)
             session().keep_tuned(tuning_bucket(letter<T>(), s.m, s.n, s.k), found->tile);
         return found;
     }
@@ -425,8 +420,8 @@ private:
     // separate kernel.
     cuda_choice few_columns(cuda_sides const& s, cuda_layout const& layout, std::size_t element) const {
         cuda_choice x;
-        if (invariant || tile.engine != cuda_engine::direct || !is_narrow(type_letter<float>(), s)) return x;
-        x.tile = {.engine = cuda_engine::narrow, .n = static_cast<short>(s.n)}, x.widens = true;
+        if (invariant || tile.is_given() || !is_narrow(type_letter<float>(), s)) return x;
+        x.tile = cuda_narrow{.n = static_cast<short>(s.n)}, x.widens = true;
         if (s.count > 1) return x;
         cuda_device const& d = where();
         cuda_parts_of_k by_model;
@@ -445,7 +440,7 @@ private:
     bool as_stored(Problem const& p, F const& f) const {
         using W = typename Problem::wide_type;
         auto const look = [&]<class Q>(Q const& q, bool turned, bool few) {
-            cuda_product<Q> const product(session(), stream, q, turned);
+            cuda_product<Q> product(session(), stream, q, turned);
             cuda_choice choice;
             if (!few && product.lies_in_lines()) choice = choice_of_two<W>(product.sides(), product.layout());
             if constexpr (std::is_same_v<typename Q::b_type, W>)
@@ -471,11 +466,11 @@ private:
         if (status s = check_sides(p, "cuda"); !s) return s;
         status done;
         bool fits = false;
-        as_stored(p, [&](auto const& product, cuda_choice const& choice) {
+        as_stored(p, [&](auto& product, cuda_choice const& choice) {
             footprint f;
             f.device = product.workspace(choice);
             if (done = product.check(check_pointers); done && (fits = memory.fits(f)))
-                done = product.run_as_stored(choice, memory);
+                done = product.run(choice, memory);
         });
         if (!done || fits) return done;
         typename arena::scope const until_return(memory);
@@ -503,12 +498,17 @@ private:
     }
 
     // Whether products of a group may share launches: not if the caller wants a tile of another engine.
-    bool shares() const { return tile.engine == cuda_engine::direct || tile.engine == cuda_engine::blocked; }
+    bool shares() const { return !tile.is_given() || given_blocked(); }
+    cuda_tile const* given_blocked() const {
+        cuda_tile const* const given = tile.as<cuda_tile>();
+        return given && given->engine == cuda_engine::blocked ? given : nullptr;
+    }
     template <class Problem>
     cuda_sharing sharing_of(cuda_group<Problem> const& them) const {
         using In = typename Problem::a_type;
         if (!shares()) return {{}, std::vector<char>(them.sides().size(), true)};
-        cuda_sharing sharing = share_out(where(), letter<In>(), sizeof(In), them.sides(), them.most(), tile);
+        cuda_sharing sharing =
+            share_out(where(), letter<In>(), sizeof(In), them.sides(), them.most(), given_blocked());
         for (std::size_t i = 0; i < sharing.alone.size(); ++i)
             if (!may_share<In>(them.sides()[i].k)) sharing.alone[i] = true;
         return sharing;
@@ -521,7 +521,7 @@ private:
     template <class In>
     bool may_share(index_t k) const {
         return !in_order<In>() ||
-               cuda_order(where(), letter<In>(), k).is_of(cuda_engine::blocked, letter<In>(), where());
+               keeps_order(cuda_engine::blocked, cuda_order(where(), letter<In>(), k), letter<In>(), where());
     }
 
     cuda_session& session() const { return cuda_session::of(device); }
@@ -533,13 +533,13 @@ private:
     }
     template <class In>
     cuda_choice choice_for(cuda_sides const& s, cuda_layout const& layout = {}) const {
-        cuda_tile only = tile;
-        if (only.engine == cuda_engine::direct && s.count == 1)
-            only = session().tuned_for(tuning_bucket(letter<In>(), s.m, s.n, s.k));
-        return choice_with<In>(s, only, layout);
+        if (tile.is_given() || s.count != 1) return choice_with<In>(s, tile, layout);
+        cuda_tile const tuned = session().tuned_for(tuning_bucket(letter<In>(), s.m, s.n, s.k));
+        return choice_with<In>(s, tuned.m > 0 ? cuda_configuration(tuned) : cuda_configuration(), layout);
     }
     template <class In>
-    cuda_choice choice_with(cuda_sides const& s, cuda_tile const& only, cuda_layout const& layout) const {
+    cuda_choice choice_with(cuda_sides const& s, cuda_configuration const& only,
+                            cuda_layout const& layout) const {
         // Choosing takes longer than queueing what was chosen, and products come again.
         struct known {
             int device = -1;
@@ -547,7 +547,7 @@ private:
             cuda_layout layout;
             cuda_sides sides{};
             bool invariant = false;
-            cuda_tile only;
+            cuda_configuration only;
             cuda_choice choice;
         };
         // A product looks up its shape in both orientations and in each layout. Two that share a place keep their
@@ -574,7 +574,13 @@ private:
              s,
              in_order<In>(),
              only,
-             choose(where(), type, sizeof(In), s, only, layout, in_order<In>())};
+             choose({.device = where(),
+                     .type = type,
+                     .element = sizeof(In),
+                     .sides = s,
+                     .layout = layout,
+                     .invariant = in_order<In>()},
+                    only)};
         return k.choice;
     }
 };

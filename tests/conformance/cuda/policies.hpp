@@ -21,7 +21,7 @@ inline constexpr char under_test_name[] = "cuda";
 inline constexpr sg::cuda_tile small_tile{sg::cuda_engine::blocked, 16, 16, 8, 4, 2, 2, 2};
 inline constexpr sg::cuda_tile odd_tile{sg::cuda_engine::blocked, 6, 8, 8, 3, 2, 2, 1};
 
-inline sg::cuda with(sg::cuda_tile const& tile) {
+inline sg::cuda with(sg::cuda_configuration const& tile) {
     sg::cuda policy;
     policy.tile = tile;
     return policy;
@@ -36,7 +36,7 @@ struct only_for : mirrored<sg::cuda, Base> {
                                            mirrored<sg::cuda, Base>::template accepts<P>;
 };
 template <class... T>
-auto only(sg::cuda_tile const& tile, bool tf32 = false) {
+auto only(sg::cuda_configuration const& tile, bool tf32 = false) {
     sg::cuda policy = with(tile);
     policy.tf32 = tf32;
     return only_for<sg::cuda, T...>{{policy, policy}};
@@ -53,8 +53,8 @@ inline constexpr sg::cuda_tile simt_tile{sg::cuda_engine::simt, 64, 128, 32, 8, 
     thin_mma_tile{sg::cuda_engine::mma, 32, 64, 64, 16, 32, 2, 2},
     fp8_tile{sg::cuda_engine::wgmma, 64, 64, 128, 1, 1, 2, 2},
     mma_fp8_tile{sg::cuda_engine::mma, 64, 64, 128, 32, 32, 2, 2},
-    mma_tf32_tile{sg::cuda_engine::mma, 64, 64, 16, 32, 32, 3, 2},
-    shifted_lines{.engine = sg::cuda_engine::narrow, .group = 8, .cluster = 2, .parts = 2};
+    mma_tf32_tile{sg::cuda_engine::mma, 64, 64, 16, 32, 32, 3, 2};
+inline constexpr sg::cuda_narrow shifted_lines{.parts = 2, .together = true, .anywhere = true};
 
 // As on a device with one multiprocessor, if it multiplies by warpgroups: one group computes all tiles.
 struct small_device : sg::cuda {

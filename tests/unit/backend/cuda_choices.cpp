@@ -48,7 +48,7 @@ struct asked {
     sg::cuda_layout layout{};
     int capability = 90;
     bool invariant = false;
-    sg::cuda_tile only{};
+    sg::cuda_configuration only{};
 };
 
 template <class In, class Out = sg::accumulator_t<In>>
@@ -82,29 +82,45 @@ std::size_t bytes_of(char type) {
 }
 
 // The parameters that describe() does not name.
-std::string parameters(sg::cuda_tile const& t) {
+std::string parameters(sg::cuda_direct const&) { return {}; }
+std::string parameters(sg::cuda_small const& t) {
     std::ostringstream text;
-    switch (t.engine) {
-    case sg::cuda_engine::direct: break;
-    case sg::cuda_engine::small:
-        text << t.m << 'x' << t.n << 'x' << t.k << ' ' << t.micro_m << 'x' << t.micro_n << ' ' << t.stages;
-        break;
-    case sg::cuda_engine::narrow: // the kernel in order has a tile; the other gets one when it is launched
-        if (t.m > 0)
-            text << t.m << 'x' << t.n << 'x' << t.k << ' ' << t.micro_m << 'x' << t.micro_n << ' ' << t.stages
-                 << ' ' << t.cluster;
-        else
-            text << t.n << " columns " << t.stages;
-        break;
-    default: text << t.micro_m << 'x' << t.micro_n << ' ' << t.stages << ' ' << t.group;
-    }
+    text << t.m << 'x' << t.n << 'x' << t.k << ' ' << t.micro_m << 'x' << t.micro_n << ' ' << t.stages;
     return text.str();
 }
+std::string parameters(sg::cuda_narrow const& t) {
+    return std::to_string(t.n) + " columns " + std::to_string(t.slices);
+}
+std::string parameters(sg::cuda_ordered const& t) {
+    std::ostringstream text;
+    text << t.m << 'x' << t.n << 'x' << t.k << ' ' << t.pieces << 'x' << t.columns << ' ' << t.stages << ' '
+         << t.cluster;
+    return text.str();
+}
+std::string parameters(sg::cuda_tile const& t) {
+    std::ostringstream text;
+    text << t.micro_m << 'x' << t.micro_n << ' ' << t.stages << ' ' << t.group;
+    return text.str();
+}
+// What the caller wants, as the list names it.
+std::string given(sg::cuda_tile const& t) {
+    std::ostringstream text;
+    text << " given " << sg::name_of(t.engine) << ' ' << t.m << 'x' << t.n << '/' << t.parts;
+    return text.str();
+}
+std::string given(sg::cuda_narrow const& t) { return " given narrow 0x0/" + std::to_string(t.parts); }
+std::string given(auto const&) { return {}; }
 
 std::string line_of(asked const& x) {
     std::size_t const element = bytes_of(x.type);
-    sg::cuda_choice const c =
-        sg::choose(device_of(x.capability), x.type, element, x.sides, x.only, x.layout, x.invariant);
+    sg::cuda_device const device = device_of(x.capability);
+    sg::cuda_choice const c = sg::choose({.device = device,
+                                          .type = x.type,
+                                          .element = element,
+                                          .sides = x.sides,
+                                          .layout = x.layout,
+                                          .invariant = x.invariant},
+                                         x.only);
     std::ostringstream line;
     line << x.type << ' ' << x.sides.m << 'x' << x.sides.n << 'x' << x.sides.k;
     if (x.sides.count > 1) line << '*' << x.sides.count;
@@ -112,10 +128,9 @@ std::string line_of(asked const& x) {
          << (x.layout.a_in_lines ? "" : "g");
     if (x.layout.widens()) line << x.layout.a_bytes << x.layout.b_bytes;
     line << ' ' << x.capability << (x.invariant ? " in order" : "");
-    if (x.only.engine != sg::cuda_engine::direct)
-        line << " given " << sg::name_of(x.only.engine) << ' ' << x.only.m << 'x' << x.only.n << '/'
-             << x.only.parts;
-    line << ": " << sg::describe(c.tile) << "; " << parameters(c.tile) << ';';
+    line << x.only.visit([](auto const& engine) { return given(engine); });
+    line << ": " << sg::describe(c.tile) << "; "
+         << c.tile.visit([](auto const& engine) { return parameters(engine); }) << ';';
     if (c.part > 0) line << " part " << c.part;
     if (c.whole > 0) line << " whole " << c.whole;
     if (c.piece > 0) line << " piece " << c.piece;
@@ -192,20 +207,22 @@ std::vector<asked> all_asked() {
         all.push_back(x);
     }
     // A tile that the caller wants.
-    std::vector<std::pair<char, sg::cuda_tile>> given;
+    std::vector<std::pair<char, sg::cuda_configuration>> wanted;
+    auto const with_parts = [&](char type, auto tile) {
+        for (int const parts : {0, 2, 5})
+            tile.parts = static_cast<short>(parts), wanted.emplace_back(type, tile);
+    };
     for (sg::cuda_entry const& e : sg::cuda_entries)
-        if (&e - sg::cuda_entries < 3 || from.below(3) == 0) given.emplace_back(e.types[0], e.tile);
-    given.push_back({'s', {.engine = sg::cuda_engine::narrow}});
-    given.push_back({'h', {.engine = sg::cuda_engine::narrow, .group = 8, .cluster = 2}});
-    for (auto& [type, tile] : given)
-        for (int const parts : {0, 2, 5}) {
-            tile.parts = static_cast<short>(parts);
-            asked x{type, {from.side(12), from.side(11), from.side(13), 1}, layouts[from.below(4)]};
-            if (tile.engine == sg::cuda_engine::narrow)
-                x.sides.n = 2, x.sides.k = 4097, x.layout = layouts[0];
-            x.only = tile, x.invariant = parts == 0 && from.below(4) == 0;
-            all.push_back(x);
-        }
+        if (&e - sg::cuda_entries < 3 || from.below(3) == 0) with_parts(e.types[0], e.tile);
+    with_parts('s', sg::cuda_narrow{});
+    with_parts('h', sg::cuda_narrow{.together = true, .anywhere = true});
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        auto const& [type, tile] = wanted[i];
+        asked x{type, {from.side(12), from.side(11), from.side(13), 1}, layouts[from.below(4)]};
+        if (tile.as<sg::cuda_narrow>()) x.sides.n = 2, x.sides.k = 4097, x.layout = layouts[0];
+        x.only = tile, x.invariant = i % 3 == 0 && from.below(4) == 0;
+        all.push_back(x);
+    }
     return all;
 }
 

@@ -128,7 +128,7 @@ private:
 
 // In order, a product of two types has the bits of one of floats, and in any a tile needs no room for a wider copy.
 template <class A, class B>
-void widens_on_the_way(sg::cuda_tile const& tile, std::array<sg::index_t, 3> const& sides, int lying,
+void widens_on_the_way(sg::cuda_configuration const& tile, std::array<sg::index_t, 3> const& sides, int lying,
                        sg::index_t gap) {
     sg::index_t const m = sides[0], n = sides[1], k = sides[2];
     sg::cuda gpu{.tile = tile};
@@ -145,7 +145,7 @@ void widens_on_the_way(sg::cuda_tile const& tile, std::array<sg::index_t, 3> con
         std::size_t const wider =
             static_cast<std::size_t>(std::is_same_v<A, float> ? k * n : m * k) * sizeof(float);
         // Without a given tile, a copy may be faster, whose room is for operands that lie in any way.
-        if (tile.engine != sg::cuda_engine::direct)
+        if (tile.is_given())
             CHECK(gpu.workspace_for(product).device <
                   wider + 256 + static_cast<std::size_t>(8 * m * (n + 3)) * 4);
         sg::gemm(gpu, 0.5f, a.own(), b.own(), 2.0f, inside(c));

@@ -90,11 +90,12 @@ TEMPLATE_TEST_CASE("few columns have the same bits in all tiles and clusters", "
                         if (!across && rows * n * micro_m > 256) continue;
                         sg::cuda_choice choice;
                         choice.invariant = true, choice.piece = piece;
-                        choice.tile = sg::tile_for_ordered(m, n, k, piece, sizeof(T), !across, d, cluster);
-                        choice.tile.m = rows, choice.tile.micro_m = micro_m;
-                        choice.tile.micro_n =
+                        sg::cuda_ordered tile =
+                            sg::cuda_ordered::for_sides(m, n, k, piece, sizeof(T), !across, d, cluster);
+                        tile.m = rows, tile.pieces = micro_m, tile.stages = 2;
+                        tile.columns =
                             static_cast<short>(sizeof(T) == 2 || rows * n * micro_m <= 256 ? 1 : n);
-                        choice.tile.stages = 2;
+                        choice.tile = tile;
                         sg::cuda_product<std::remove_cvref_t<decltype(p)>> product(
                             sg::cuda_session::of(gpu.device), nullptr, p, true);
                         sg::cuda_arena none;
@@ -170,7 +171,7 @@ TEST_CASE("the tensor cores of sm_90 sum doubles one after another", "[real]") {
     sg::index_t const n = 128, k = 999;
     auto const a = support::spread_out<double>(n, k, 4, 1), b = support::spread_out<double>(k, n, 4, 2);
     sg::matrix<double> c(n, n);
-    sg::gemm(sg::cuda{.tile = {sg::cuda_engine::fp64, 64, 64, 16, 32, 16, 6, 8, 1, 1}}, a, b, c);
+    sg::gemm(sg::cuda{.tile = sg::cuda_tile{sg::cuda_engine::fp64, 64, 64, 16, 32, 16, 6, 8, 1, 1}}, a, b, c);
     auto const in_order = [&](sg::index_t i, sg::index_t j) {
         double sum = 0;
         for (sg::index_t l0 = 0; l0 < k; l0 += 8)

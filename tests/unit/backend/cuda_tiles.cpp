@@ -30,7 +30,7 @@ TEST_CASE("what is chosen for a product does not hang on what was chosen before"
         for (std::size_t x = 0; x < all.size(); ++x) {
             std::size_t const i = backwards ? all.size() - 1 - x : x;
             sg::cuda gpu{.tf32 = i % 4 == 2};
-            if (i % 4 == 0) gpu.tile = {sg::cuda_engine::blocked, 32, 32, 16, 4, 4, 1, 4};
+            if (i % 4 == 0) gpu.tile = sg::cuda_tile{sg::cuda_engine::blocked, 32, 32, 16, 4, 4, 1, 4};
             auto const side = static_cast<sg::index_t>(64 << i / 4 % 8),
                        k = static_cast<sg::index_t>(1 + i / 32);
             all[i] = i % 4 == 3 ? gpu.describe(sg::shape<double>{.m = side, .n = 2 * side, .k = 64 * k})
@@ -62,7 +62,7 @@ TEST_CASE("tuning keeps the best tile, for products of that size and for the nex
     CHECK(tuned->measured == calls);
     CHECK(wrong == 0);
     CHECK(tuned->before > 0);
-    REQUIRE(tuned->tile.engine != sg::cuda_engine::direct);
+    REQUIRE(tuned->tile.m > 0);
     // Not kept where it is no faster, as may be beside other programs.
     bool const kept = tuned->after < tuned->before;
     auto const text = kept ? sg::describe(tuned->tile) : before;
@@ -246,8 +246,8 @@ TEST_CASE("a last round of tiles that is not full is divided along k") {
 TEST_CASE("blocks of a cluster add up their parts of k") {
     sg::cuda const gpu;
     if (gpu.where().capability < 90) WARN("skipped: there are no clusters here");
-    auto const check = [&]<class T, class Out>(T, Out, sg::cuda_tile tile, sg::index_t m, sg::index_t n,
-                                               sg::index_t k, bool turned) {
+    auto const check = [&]<class T, class Out>(T, Out, auto tile, sg::index_t m, sg::index_t n, sg::index_t k,
+                                               bool turned) {
         tile.parts = 3;
         sg::cuda const with{.tile = tile};
         CHECK(with.describe(sg::shape<T, T, Out>{.m = m, .n = n, .k = k}).find("the blocks of a cluster") !=
@@ -273,17 +273,20 @@ TEST_CASE("blocks of a cluster add up their parts of k") {
     };
     using sg::cuda_engine;
     if (gpu.where().capability < 90) return;
-    check(1.0f, 1.0f, {cuda_engine::simt, 64, 64, 32, 8, 4, 3, 2}, 60, 61, 420, true);
-    check(1.0f, 1.0f, {cuda_engine::simt, 64, 64, 32, 8, 4, 3, 2}, 60, 64, 419, false);
-    check(sg::half(), float(), {cuda_engine::mma, 64, 64, 64, 32, 32, 3, 2}, 60, 61, 800, false);
-    check(std::int8_t(), std::int32_t(), {cuda_engine::mma, 64, 64, 128, 32, 32, 3, 2}, 60, 61, 1500, true);
+    check(1.0f, 1.0f, sg::cuda_tile{cuda_engine::simt, 64, 64, 32, 8, 4, 3, 2}, 60, 61, 420, true);
+    check(1.0f, 1.0f, sg::cuda_tile{cuda_engine::simt, 64, 64, 32, 8, 4, 3, 2}, 60, 64, 419, false);
+    check(sg::half(), float(), sg::cuda_tile{cuda_engine::mma, 64, 64, 64, 32, 32, 3, 2}, 60, 61, 800, false);
+    check(std::int8_t(), std::int32_t(), sg::cuda_tile{cuda_engine::mma, 64, 64, 128, 32, 32, 3, 2}, 60, 61,
+          1500, true);
     // Parts of one step, fewer than there are stages: aligned, and in lines that begin anywhere.
     for (sg::index_t const k : {136, 131}) {
-        check(sg::half(), float(), {cuda_engine::mma, 16, 64, 64, 16, 16, 6, 8}, 13, 61, k, true);
-        check(sg::half(), float(), {cuda_engine::mma, 16, 64, 64, 16, 16, 6, 8}, 15, 64, k, false);
+        check(sg::half(), float(), sg::cuda_tile{cuda_engine::mma, 16, 64, 64, 16, 16, 6, 8}, 13, 61, k,
+              true);
+        check(sg::half(), float(), sg::cuda_tile{cuda_engine::mma, 16, 64, 64, 16, 16, 6, 8}, 15, 64, k,
+              false);
     }
     // Few rows or columns: with B along k, along n in aligned lines, and in lines that begin anywhere.
-    sg::cuda_tile const narrow{cuda_engine::narrow, 0, 0, 0, 1, 1, 1, 1, 2};
+    sg::cuda_narrow const narrow{.together = true};
     for (sg::index_t const side : {200, 203}) {
         check(sg::half(), float(), narrow, 1, side, 701, false);
         check(sg::half(), float(), narrow, 3, side, 701, false);
@@ -300,9 +303,10 @@ TEST_CASE("blocks of a cluster add up their parts of k") {
         check(std::int8_t(), std::int32_t(), narrow, 203, 1, k, true);
     }
     if (gpu.where().capability == 90) {
-        check(sg::half(), float(), {cuda_engine::wgmma, 128, 64, 64, 1, 1, 3, 2}, 120, 56, 808, false);
-        check(std::int8_t(), std::int32_t(), {cuda_engine::wgmma, 64, 64, 128, 1, 1, 3, 2}, 60, 61, 1500,
-              true);
+        check(sg::half(), float(), sg::cuda_tile{cuda_engine::wgmma, 128, 64, 64, 1, 1, 3, 2}, 120, 56, 808,
+              false);
+        check(std::int8_t(), std::int32_t(), sg::cuda_tile{cuda_engine::wgmma, 64, 64, 128, 1, 1, 3, 2}, 60,
+              61, 1500, true);
     }
 }
 
@@ -313,11 +317,11 @@ TEST_CASE("products of 16 bits with few terms, or with few rows, run on tensor c
         return;
     }
     sg::cuda_device const h100 = as_large_as_an_h100(gpu.where());
-    auto const check = [&](sg::index_t m, sg::index_t n, sg::index_t k, sg::cuda_engine engine) {
+    auto const check = [&](sg::index_t m, sg::index_t n, sg::index_t k, std::string const& engine) {
         CAPTURE(m, n, k);
-        sg::cuda_choice const choice = sg::choose(h100, 'h', 2, {m, n, k, 1}, {});
-        CHECK(choice.tile.engine == engine);
-        CHECK(choice.together == (engine == sg::cuda_engine::narrow));
+        sg::cuda_choice const choice = sg::choose({h100, 'h', 2, {m, n, k, 1}});
+        CHECK(sg::describe(choice.tile).starts_with(engine));
+        CHECK(choice.together == (engine == "narrow"));
         auto const value = [](sg::index_t x) { return sg::half(static_cast<float>(x)); };
         sg::matrix<sg::half> const a(m, k, [&](auto i, auto j) { return value((3 * i + 2 * j) % 5 - 2); });
         sg::matrix<sg::half> const b(k, n, [&](auto i, auto j) { return value((5 * i + j) % 3 - 1); });
@@ -328,10 +332,10 @@ TEST_CASE("products of 16 bits with few terms, or with few rows, run on tensor c
         dc.download(now);
         CHECK(different(now, exact) == 0);
     };
-    check(4744, 223, 23, sg::cuda_engine::mma); // lines begin anywhere
-    check(792, 1645, 28, sg::cuda_engine::mma);
-    check(220, 7, 6594, sg::cuda_engine::narrow);
-    check(50, 1, 6592, sg::cuda_engine::narrow);
+    check(4744, 223, 23, "mma"); // lines begin anywhere
+    check(792, 1645, 28, "mma");
+    check(220, 7, 6594, "narrow");
+    check(50, 1, 6592, "narrow");
 }
 
 TEST_CASE("few columns that begin anywhere take one launch, and no memory for copies that are not made") {
@@ -342,9 +346,9 @@ TEST_CASE("few columns that begin anywhere take one launch, and no memory for co
     }
     sg::cuda_device const h100 = as_large_as_an_h100(gpu.where());
     for (sg::index_t const k : {279, 427, 715}) {
-        sg::cuda_choice const choice = sg::choose(h100, 'h', 2, {130, 5, k, 1}, {}, {true, true, true});
+        sg::cuda_choice const choice = sg::choose({h100, 'h', 2, {130, 5, k, 1}, {true, true, true}});
         CAPTURE(k);
-        CHECK(choice.tile.engine == sg::cuda_engine::narrow);
+        CHECK(choice.tile.as<sg::cuda_ordered>());
         CHECK((choice.invariant && choice.part == 0));
     }
     // A^T lies along m, in lines that begin anywhere, and is read as it lies; so is B.
@@ -354,7 +358,7 @@ TEST_CASE("few columns that begin anywhere take one launch, and no memory for co
     sg::cuda_product<std::remove_cvref_t<decltype(p)>> const narrow(sg::cuda_session::of(gpu.device), nullptr,
                                                                     p, false);
     CHECK(narrow.sides() == sg::cuda_sides{446, 5, 113, 1});
-    CHECK(narrow.workspace({.tile = {sg::cuda_engine::narrow, 0, 5}}) == 0);
+    CHECK(narrow.workspace({{}, sg::cuda_narrow{.n = 5}}) == 0);
 }
 
 TEST_CASE(
@@ -378,9 +382,9 @@ TEST_CASE(
                     sg::gemm(sg::host{}, a, b.block(0, 0, k, n), exact);
                     for (short const parts : std::array<short, 2>{1, 3}) {
                         CAPTURE(n, k, gap, parts);
-                        auto const cluster = static_cast<short>(k > 500 && parts > 1 ? 2 : 1);
+                        bool const together = k > 500 && parts > 1;
                         sg::cuda with;
-                        with.tile = {sg::cuda_engine::narrow, 0, 0, 0, 1, 1, 1, 1, cluster, parts};
+                        with.tile = sg::cuda_narrow{.parts = parts, .together = together};
                         dc.upload(sg::matrix<Out>(m, n, [](auto, auto) { return static_cast<Out>(77.0f); }));
                         sg::gemm(with, da, db.block(0, 0, k, n), dc);
                         dc.download(now);
@@ -392,8 +396,8 @@ TEST_CASE(
                     bool const by_words = k * static_cast<sg::index_t>(sizeof(T)) % 4 == 0;
                     bool const near = line * static_cast<sg::index_t>(sizeof(T)) <= 32;
                     if (gpu.where().capability >= 80 && by_words)
-                        CHECK((narrow.workspace({.tile = {sg::cuda_engine::narrow, 0,
-                                                          static_cast<short>(n)}}) == 0) == near);
+                        CHECK((narrow.workspace({{}, sg::cuda_narrow{.n = static_cast<short>(n)}}) == 0) ==
+                              near);
                 }
     };
     check(sg::half(), 8);
@@ -406,7 +410,7 @@ static void check_wide_blocks(sg::index_t n, sg::index_t m, sg::index_t k, sg::i
     sg::cuda const gpu;
     char const type = sg::type_letter<T>();
     bool const on_tensor_cores = sg::narrow_on_tensor_cores(type, gpu.where(), n, false);
-    sg::cuda_tile const tile = sg::tile_for_narrow(
+    sg::cuda_narrow const tile = sg::cuda_narrow::for_sides(
         m, n, k, sizeof(T), sizeof(sg::accumulator_t<T>),
         {false, on_tensor_cores, (m + gap) * static_cast<sg::index_t>(sizeof(T)) % 16 != 0},
         gpu.where().units);
@@ -420,10 +424,10 @@ static void check_wide_blocks(sg::index_t n, sg::index_t m, sg::index_t k, sg::i
     sg::cuda::matrix<T> const da(gpu, a), db(gpu, b);
     sg::cuda::matrix<T> dc(gpu, n, m);
     sg::gemm(sg::host{}, a, b.block(0, 0, k, m), exact);
-    for (auto const& [parts, cluster] : {std::pair<short, short>{1, 1}, {3, 1}, {3, 2}}) {
-        CAPTURE(n, m, k, parts, cluster);
+    for (auto const& [parts, together] : {std::pair<short, bool>{1, false}, {3, false}, {3, true}}) {
+        CAPTURE(n, m, k, parts, together);
         sg::cuda with;
-        with.tile = {sg::cuda_engine::narrow, 0, 0, 0, 1, 1, 1, 1, cluster, parts};
+        with.tile = sg::cuda_narrow{.parts = parts, .together = together};
         dc.upload(sg::matrix<T>(n, m, [&](auto, auto) { return number(77); }));
         sg::gemm(with, da, db.block(0, 0, k, m), dc);
         dc.download(now);
@@ -458,7 +462,7 @@ TEST_CASE("few columns of fp8 and of bytes, where lines of both operands begin a
         sg::cuda::matrix<T> const da(gpu, a), db(gpu, b);
         sg::cuda::matrix<Out> dc(gpu, m, n);
         sg::cuda with;
-        with.tile = {sg::cuda_engine::narrow, 0, 0, 0, 1, 1, 1, 1, 1, 1};
+        with.tile = sg::cuda_narrow{.parts = 1};
         sg::gemm(sg::reference{}, a, sg::transposed(b), exact);
         sg::gemm(with, da, sg::transposed(db), dc);
         dc.download(now);
@@ -487,11 +491,12 @@ TEST_CASE("warps share the terms of few columns whose lines begin anywhere") {
         sg::gemm(sg::host{}, a, sg::transposed(b), exact);
         for (short const slices : std::array<short, 4>{1, 2, 4, 8})
             for (short const parts : std::array<short, 2>{1, 3}) {
-                if (!sg::can_slice(n, slices)) continue;
+                if (!sg::cuda_narrow::can_slice(n, slices)) continue;
                 CAPTURE(n, k, slices, parts);
-                auto const cluster = static_cast<short>(parts > 1 && slices != 2 ? 2 : 1);
+                bool const together = parts > 1 && slices != 2;
                 sg::cuda with;
-                with.tile = {sg::cuda_engine::narrow, 0, 0, 0, 1, 1, slices, 8, cluster, parts};
+                with.tile =
+                    sg::cuda_narrow{.slices = slices, .parts = parts, .together = together, .anywhere = true};
                 dc.upload(sg::matrix<sg::half>(m, n, [&](auto, auto) { return value(77); }));
                 sg::gemm(with, da, sg::transposed(db), dc);
                 dc.download(now);
@@ -500,8 +505,9 @@ TEST_CASE("warps share the terms of few columns whose lines begin anywhere") {
     }
     sg::cuda_device h100 = as_large_as_an_h100(gpu.where());
     h100.capability = 90;
-    sg::cuda_choice const choice = sg::choose(h100, 'h', 2, {1691, 5, 411, 1}, {}, {true, true, true});
-    CHECK((choice.shifted && choice.tile.engine == sg::cuda_engine::narrow && choice.tile.stages > 1));
+    sg::cuda_choice const choice = sg::choose({h100, 'h', 2, {1691, 5, 411, 1}, {true, true, true}});
+    sg::cuda_narrow const* const chosen = choice.tile.as<sg::cuda_narrow>();
+    CHECK((choice.shifted && chosen && chosen->slices > 1));
 }
 
 TEST_CASE("few rows of bytes are exact wherever lines begin, and what lies between them does not count") {
@@ -534,13 +540,12 @@ TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read li
         WARN("skipped: tiles are not fetched by hardware here, or have other widths");
         return;
     }
-    auto const check = [&]<class T, class Out>(T, Out, sg::cuda_tile const& tile, sg::index_t m,
-                                               sg::index_t n, sg::index_t k, bool adds, bool b_along_k = true,
+    auto const check = [&]<class T, class Out>(T, Out, sg::cuda_tile tile, sg::index_t m, sg::index_t n,
+                                               sg::index_t k, bool adds, bool b_along_k = true,
                                                bool a_along_k = true) {
         CAPTURE(sg::describe(tile), m, n, k, adds, b_along_k, a_along_k);
-        sg::cuda with{.tile = tile};
-        if (tile.engine == sg::cuda_engine::wgmma)
-            with.tile.parts = 1; // and not as many as there is room for
+        if (tile.engine == sg::cuda_engine::wgmma) tile.parts = 1; // and not as many as there is room for
+        sg::cuda const with{.tile = tile};
         if (!b_along_k)
             CHECK(with.describe(sg::shape<T, T, Out>{.m = m, .n = n, .k = k}).find(sg::describe(tile)) !=
                   std::string::npos);

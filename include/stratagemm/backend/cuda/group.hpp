@@ -25,9 +25,9 @@ inline bool surely_shares(cuda_sides const& s) {
 // At most `table` products share a launch. Times are in cycles, and rough for a product that is alone: to choose a
 // kernel for each product would take longer than to run it.
 inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t element,
-                              std::vector<cuda_sides> const& all, int table, cuda_tile const& only) {
-    bool const any = only.engine == cuda_engine::direct; // whether tiles' rates are known
-    double fastest = 1;                                  // multiply-adds of a multiprocessor
+                              std::vector<cuda_sides> const& all, int table, cuda_tile const* only) {
+    bool const any = !only; // whether tiles' rates are known
+    double fastest = 1;     // multiply-adds of a multiprocessor
     for (cuda_entry const& e : cuda_entries)
         if (any && std::strchr(e.types, type) && engine_takes(e.tile.engine, type, d) &&
             can_run(e.tile, d, element) && static_cast<double>(e.rate) > fastest)
@@ -89,8 +89,7 @@ inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t eleme
         double const end = until(e, shared.deepest, shared.tiles);
         double const launches = (sharing + table - 1) / table;
         double const cycles = apart + (shared.together > end ? shared.together : end) + 2000 * launches;
-        if (best.tile.engine != cuda_engine::blocked || cycles < least)
-            best = {t, std::move(alone)}, least = cycles;
+        if (best.tile.m == 0 || cycles < least) best = {t, std::move(alone)}, least = cycles;
         return shared;
     };
     auto const consider_both = [&](cuda_entry const& e) {
@@ -100,8 +99,8 @@ inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t eleme
         if (!all_surely && until(e, all_together.deepest, all_together.tiles) > all_together.together)
             consider(e, all_together);
     };
-    if (only.engine == cuda_engine::blocked) {
-        consider_both({"", only, 1, 1});
+    if (only) {
+        consider_both({"", *only, 1, 1});
     } else {
         for (cuda_entry const& e : cuda_group_entries)
             if (std::strchr(e.types, type)) consider_both(e);
@@ -270,7 +269,7 @@ private:
             cuda_sides const& s = sides_[i];
             if (sharing.alone[i] || s.m == 0 || s.n == 0 || s.count == 0) continue;
             auto const place = static_cast<index_t>(i);
-            member next{kinds_[i], 0, place, product::tiles_of(sharing.tile, s) * s.count};
+            member next{kinds_[i], 0, place, sharing.tile.tiles(s) * s.count};
             if constexpr (has_epilogue) {
                 auto const found = std::find(texts.begin(), texts.end(), epilogue_of(place).text());
                 next.kind |= static_cast<int>(found - texts.begin()) << 2;

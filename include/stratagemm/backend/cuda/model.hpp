@@ -6,37 +6,13 @@
 
 STRATAGEMM_BEGIN
 
-struct cuda_choice {
-    cuda_tile tile;           // by default the direct kernel
-    std::ptrdiff_t part = 0;  // depth of each part of k, where there are several; 0: k is summed at once
-    std::ptrdiff_t whole = 0; // tiles ahead of those that are in parts: full rounds of blocks
-    bool together = false;    // the parts of a tile are summed by the blocks of a cluster, which add them up
-    // Operands of mma and simt whose lines begin anywhere are not copied, and large tiles of simt read lines along k.
-    bool shifted = false;
-    double cycles = 0;     // that it should take
-    bool by_reals = false; // complex numbers: the tile, the parts and `whole` are of the product of real ones
-    bool widens = false;   // operands of two types are read as they are stored
-    bool invariant = false;   // in the order of cuda_order: asked for, or since few columns are faster so
-    std::ptrdiff_t piece = 0; // depth of each piece of k, which the kernel sums apart; 0: there is one
-
-    std::ptrdiff_t parts(std::ptrdiff_t k) const { return part > 0 ? (k + part - 1) / part : 1; }
-};
-
-using cuda_sides = device_sides;
-
-// Bytes that come to a pair of multiprocessors in a cycle, however few others read.
-inline constexpr double cuda_bytes_of_pair = 43;
-
-// Cycles until the host has queued `launches` launches and made the maps of operands. Small products wait for that.
-inline double launching(int launches, bool maps) { return 8500.0 * launches - 2500 + (maps ? 1500 : 0); }
-
 // A product, and a way to run it: `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle.
 // An element of the operands has `element` bytes, and one of C `result` bytes.
 struct cuda_model_input {
     cuda_tile const& tile;
     int blocks;
     double rate;
-    cuda_choice const& choice;
+    cuda_way const& choice;
     cuda_sides const& sides;
     cuda_layout const& layout;
     std::size_t element, result;
@@ -579,7 +555,7 @@ private:
     cuda_form form_;
     cuda_tile t_; // as it lies on C
     cuda_sides s_;
-    cuda_choice how_;
+    cuda_way how_;
     int blocks_, units_;
     double rate_, memory_, cache_;
     std::size_t element_;

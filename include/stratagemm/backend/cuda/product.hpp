@@ -4,6 +4,7 @@
 #include "choice.hpp"
 #include "fetched.hpp"
 #include "kernels/reals.cu.hpp"
+#include "rest_launch.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -71,8 +72,16 @@ class cuda_product {
     using Fusion = cuda_fusion<In, Out>;
 
 public:
+    using a_type = A;
+    using b_type = B;
+    using in_type = In;
+    using out_type = Out;
+    using scalar = Scalar;
+    static constexpr bool has_one_type = stratagemm::has_one_type<Problem>;
+    static constexpr char letter = type_letter<In>();
+
     cuda_product(cuda_session& session, CUstream stream, Problem const& given, bool invariant,
-                 Fusion const* fusion = nullptr) requires has_one_type<Problem>
+                 Fusion const* fusion = nullptr) requires stratagemm::has_one_type<Problem>
         : session_(session),
           stream_(stream),
           turned_(turns(session.device(), given, invariant)),
@@ -82,7 +91,7 @@ public:
 
     // `oriented` is turned already, as kernels take it.
     cuda_product(cuda_session& session, CUstream stream, Problem const& oriented,
-                 bool turned) requires(!has_one_type<Problem>)
+                 bool turned) requires(!stratagemm::has_one_type<Problem>)
         : session_(session), stream_(stream), turned_(turned), p_(oriented), epilogue_(oriented.epilogue),
           fusion_(nullptr) {}
 
@@ -144,7 +153,7 @@ public:
     static constexpr short narrower = std::is_same_v<T, In> ? 0 : sizeof(T);
     // Whether threads that gather can read the operands.
     bool lies_in_lines() const {
-        return are_lines(cuda_lines_of(line_view_a())) && are_lines(cuda_lines_of(line_view_b()));
+        return cuda_lines_of(line_view_a()).are_lines() && cuda_lines_of(line_view_b()).are_lines();
     }
 
     // The arguments of an oriented product.
@@ -159,138 +168,128 @@ public:
         x.alpha = p.alpha, x.beta = p.beta;
         return x;
     }
-    // A cluster takes tiles that lie together, as many as it has blocks. For few columns in order all blocks of a
-    // cluster have the same tile.
-    static index_t tiles_of(cuda_tile const& tile, cuda_sides const& s) {
-        if (tile.engine == cuda_engine::narrow && tile.cluster > 1)
-            return ((s.m - 1) / tile.m + 1) * tile.cluster;
-        index_t const below = tile.engine == cuda_engine::narrow ? tile.group : tile.cluster;
-        index_t const beside = tile.beside;
-        return ((s.m - 1) / (tile.m * below) + 1) * below * (((s.n - 1) / (tile.n * beside) + 1) * beside);
-    }
-
     // Bytes that a product may take besides: for sums of parts of k, and for copies of the operands.
     static std::size_t workspace(cuda_choice const& choice, cuda_sides const& s, bool sums = false) {
-        std::size_t bytes = 0;
-        if constexpr (complex_like<In>) {
-            if (choice.by_reals) {
-                using R = real_t<In>;
-                cuda_sides const real = of_reals(s);
-                cuda_choice parts = choice;
-                parts.by_reals = false, parts.tile.engine = cuda_engine::direct; // nothing else is copied
-                bytes = cuda_lines<R>::bytes(real.k, real.m, 1) + cuda_lines<R>::bytes(real.k, real.n, 1) +
-                        sum_bytes(s.m * fours(s.n)) +
-                        cuda_product<real_problem>::workspace(parts, oriented(type_letter<R>(), real));
-                if (sums)
-                    bytes +=
-                        cuda_lines<In>::bytes_either(s.m, s.k, 1) + cuda_lines<In>::bytes_either(s.k, s.n, 1);
-                return bytes;
+        if constexpr (complex_like<In>)
+            if (choice.by_reals) return workspace_of_reals(choice, s, sums);
+        std::size_t bytes = bytes_of_parts(choice, s);
+        bool copied = sums;
+        choice.tile.visit([&](auto const& engine) {
+            if constexpr (requires { engine.template copies_at_most<In>(s); }) {
+                bytes += engine.template copies_at_most<In>(s);
+                copied &= !reads_lines_of(engine);
             }
-        }
-        if (choice.part > 0 && !choice.together) bytes += sum_bytes(sums_of_parts(choice, s));
-        if (choice.tile.engine == cuda_engine::narrow && !choice.invariant)
-            bytes += cuda_lines<In>::bytes(s.n, s.k, s.count);
-        if (sums || reads_lines(choice.tile.engine))
-            bytes += cuda_lines<In>::bytes_either(s.m, s.k, s.count) +
-                     cuda_lines<In>::bytes_either(s.k, s.n, s.count);
-        return bytes;
+        });
+        return copied ? bytes + cuda_lines<In>::bytes_either(s.m, s.k, s.count) +
+                            cuda_lines<In>::bytes_either(s.k, s.n, s.count)
+                      : bytes;
+    }
+    // The bytes of sums of parts of k alone.
+    static std::size_t bytes_of_parts(cuda_choice const& choice, cuda_sides const& s) {
+        if (choice.part == 0 || choice.together) return 0;
+        return choice.tile.visit(
+            [&](auto const& engine) { return sum_bytes(sums_of_parts(engine, choice, s)); });
     }
 
     // Bytes for these operands, without copies that are not made.
     std::size_t workspace(cuda_choice const& choice) const {
         bool const sums = fusion_ && (fusion_->a.terms > 1 || fusion_->b.terms > 1);
-        bool const narrow = choice.tile.engine == cuda_engine::narrow;
-        if (sums || choice.by_reals || !(narrow || reads_lines(choice.tile.engine)))
-            return workspace(choice, sides(), sums);
-        auto const copied = []<class T>(cuda_line_view<T> const& x, bool along_k) -> std::size_t {
-            cuda_lines<T> const l = cuda_lines_of(x);
-            if (x.along_k != along_k) return cuda_lines<T>::bytes(l.length, l.lines, l.count);
-            return l.can_be_fetched() ? 0 : cuda_lines<T>::bytes(l.lines, l.length, l.count);
-        };
-        cuda_choice parts = choice;
-        parts.tile.engine = cuda_engine::blocked; // nothing is copied
-        std::size_t const bytes = workspace(parts, sides());
-        cuda_form const form = form_of(choice);
-        if (narrow) {
-            return bytes + (copies_b(choice, form) ? copied(line_view_b(), true) : 0);
-        }
-        if (!form.dense && choice.whole == 0) return bytes;
-        return bytes + copied(line_view_a(), form.a_along_k) + copied(line_view_b(), form.b_along_k);
+        if (sums || choice.by_reals) return workspace(choice, sides(), sums);
+        return choice.tile.visit([&](auto const& engine) -> std::size_t {
+            std::size_t const bytes = bytes_of_parts(choice, sides());
+            if constexpr (requires { engine.copies(*this, choice); })
+                return bytes + engine.copies(*this, choice);
+            return bytes;
+        });
+    }
+    // Bytes of the copy of an operand whose lines lie along k or not; 0: none is needed.
+    template <class T>
+    static std::size_t bytes_copied(cuda_line_view<T> const& x, bool along_k) {
+        cuda_lines<T> const l = cuda_lines_of(x);
+        if (x.along_k != along_k) return cuda_lines<T>::bytes(l.length, l.lines, l.count);
+        return l.can_be_fetched() ? 0 : cuda_lines<T>::bytes(l.lines, l.length, l.count);
     }
 
-    // Runs the product with operands that are widened while they are read. For few columns, `choice` has the parts of k
-    // of a choice of narrow.
-    status run_as_stored(cuda_choice choice, cuda_arena& memory) const {
+    // Operands of two types are widened while they are read, by engines that can.
+    status run(cuda_choice const& choice, cuda_arena& memory) {
         cuda_arena::scope const until_return(memory);
-        cuda_arguments<Scalar> x = arguments_of(p_, turned_);
-        x.part = static_cast<int>(choice.piece);
-        if (choice.tile.engine == cuda_engine::narrow) {
-            cuda_form const stored = form_of(choice);
-            choice.tile =
-                tile_for_narrow(p_.c.rows * p_.count, p_.c.cols, p_.a.cols, sizeof(A), sizeof(Scalar),
-                                {stored.a_along_k, false, stored.shifted}, session_.device().units);
+        if constexpr (has_one_type) {
+            bool const lines = choice.tile.visit([](auto const& engine) { return reads_lines_of(engine); });
+            if (choice.by_reals || !lines)
+                if (status s = form_sums(memory); !s) return s;
         }
-        return run_parts(choice, form_of(choice), x, memory);
-    }
-
-    status run(cuda_choice choice, cuda_arena& memory) {
-        cuda_arena::scope const until_return(memory);
-        if (choice.by_reals || !reads_lines(choice.tile.engine))
-            if (status s = form_sums(memory); !s) return s;
         if constexpr (complex_like<In>)
             if (choice.by_reals) return run_by_reals(choice, memory);
-        cuda_arguments<Scalar> x = arguments_of(p_, turned_);
-        x.part = static_cast<int>(choice.piece);
-        if (choice.tile.engine == cuda_engine::direct) return run_directly(choice, x);
-        if (choice.tile.engine == cuda_engine::narrow && choice.invariant) {
-            if (x.part == 0) x.part = x.k;
-        } else if (choice.tile.engine == cuda_engine::narrow) {
-            cuda_form const stored = form_of(choice);
-            choice.tile = tile_for_narrow(
-                p_.c.rows * p_.count, p_.c.cols, p_.a.cols, sizeof(In), sizeof(Scalar),
-                {stored.a_along_k,
-                 narrow_on_tensor_cores(type_letter<In>(), session_.device(), p_.c.cols, stored.a_along_k) &&
-                     stored.dense,
-                 stored.shifted, choice.tile.stages},
-                session_.device().units);
-        }
-        return run_parts(choice, form_of(choice), x, memory);
+        return choice.tile.visit([&](auto const& engine) { return engine.launch(*this, choice, memory); });
     }
 
-private:
-    // Writes to C; or writes the sums of parts of k to workspace, and then adds them up to C.
-    status run_parts(cuda_choice const& choice, cuda_form form, cuda_arguments<Scalar> x,
-                     cuda_arena& memory) const {
-        if (choice.together) x.part = static_cast<int>(choice.part);
-        if (choice.part == 0 || choice.together) return run_tiles(choice, form, x, epilogue_, memory);
+    // ---- for engines --------------------------------------------------------------------------------------
+
+    Problem const& problem() const { return p_; }
+    cuda_session& session() const { return session_; }
+    cuda_device const& device() const { return session_.device(); }
+    CUstream stream() const { return stream_; }
+    cuda_epilogue<Scalar> const& epilogue() const { return epilogue_; }
+    bool spreads() const { return fusion_ && fusion_->targets > 1; }
+    cuda_arguments<Scalar> arguments(cuda_way const& way) const {
+        cuda_arguments<Scalar> x = arguments_of(p_, turned_);
+        x.part = static_cast<int>(way.piece);
+        return x;
+    }
+    // What every engine's form has.
+    cuda_form form_as_lying(cuda_way const& way) const {
+        cuda_form f;
+        f.invariant = way.invariant, f.together = way.together, f.spreads = spreads();
+        f.pieces = way.piece > 0 && way.part == 0;
+        f.a_along_k = line_view_a().along_k, f.b_along_k = line_view_b().along_k;
+        return f;
+    }
+    // The kernel of an engine, compiled by the first call.
+    template <class Engine>
+    result<cuda_compiled*> compiled(Engine const& engine, cuda_form const& form,
+                                    cuda_epilogue<Scalar> const& epilogue) const {
+        constexpr char of_a = narrower<A> ? type_letter<A>() : char{},
+                       of_b = narrower<B> ? type_letter<B>() : char{};
+        return session_.kernel({cuda_operation::product,
+                                {letter, type_letter<Out>(), of_a, of_b},
+                                engine,
+                                form,
+                                epilogue.text()},
+                               [&] { return engine.template source<In, Out, A, B>(form, epilogue); });
+    }
+
+    // Lets an engine write to C; or lets it write the sums of parts of k to workspace, and then adds them up to C.
+    template <class Engine>
+    status run_in_parts(Engine const& engine, cuda_way const& way, cuda_form form, cuda_arena& memory) const {
+        cuda_arguments<Scalar> x = arguments(way);
+        if (way.together) x.part = static_cast<int>(way.part);
+        if (way.part == 0 || way.together) return engine.run(*this, way, form, x, epilogue_, memory);
 
         // The sums of parts of k are added up in order, so that the result is always the same.
-        bool const tail = choice.whole > 0;
+        bool const tail = way.whole > 0;
         form.partial = !tail, form.tail = tail, form.spreads &= tail, form.dense |= tail;
-        cuda_pointer<Scalar> const partial = memory.take<Scalar>(sums_of_parts(choice, sides()));
+        cuda_pointer<Scalar> const partial = memory.take<Scalar>(sums_of_parts(engine, way, sides()));
         cuda_arguments<Scalar> sums = x, sum = x;
-        sums.part = sum.part = static_cast<int>(choice.part);
+        sums.part = sum.part = static_cast<int>(way.part);
         sum.a.data = partial.address;
-        if (tail) {
-            sums.a.data = partial.address;
-            sums.count = sum.count = static_cast<int>(choice.whole / choice.tile.blocks_of_cluster());
-            sum.alpha = Scalar(1); // parts have it
-        } else {
-            sums.c.data = partial.address;
-            sums.alpha = Scalar(1);
-        }
-        index_t const runs = tail ? tail_of(choice, sides()) * (choice.tile.m * choice.tile.n / 4)
-                                  : p_.c.rows * fours(p_.c.cols) / 4;
+        (tail ? sums.a.data : sums.c.data) = partial.address;
+        (tail ? sum : sums).alpha = Scalar(1); // parts have it, or get it then
+        index_t runs = p_.c.rows * fours(p_.c.cols) / 4;
+        if constexpr (has_tails<Engine>)
+            if (tail) {
+                sums.count = sum.count = static_cast<int>(way.whole / engine.blocks_of_cluster());
+                runs = engine.tail(way, sides()) * (engine.m * engine.n / 4);
+            }
         // If there are many parts of few elements, several threads add up each element.
-        int const slices = tail || choice.invariant || choice.parts(p_.a.cols) < 16 ? 1
-                           : p_.c.rows * p_.c.cols > 100000                         ? 8
-                                                                                    : 32;
+        int const slices = tail || way.invariant || way.parts(p_.a.cols) < 16 ? 1
+                           : p_.c.rows * p_.c.cols > 100000                   ? 8
+                                                                              : 32;
         cuda_epilogue<Scalar> const none{identity{}};
-        return gather(tail ? choice.tile : cuda_tile{}, tail, choice.invariant, runs, slices, sum,
-                      [&] { return run_tiles(choice, form, sums, tail ? epilogue_ : none, memory); });
+        return gather(tail ? cuda_configuration(engine) : cuda_configuration(), tail, way.invariant, runs,
+                      slices, sum,
+                      [&] { return engine.run(*this, way, form, sums, tail ? epilogue_ : none, memory); });
     }
 
-    bool spreads() const { return fusion_ && fusion_->targets > 1; }
     // An operand with its lines as rows; `flipped`: `view` is the transpose of what was given.
     template <class T>
     cuda_line_view<T> line_view(cuda_view<T const> const& view, index_t step, bool flipped,
@@ -324,39 +323,64 @@ private:
         }
         return copies.run(session_, stream_);
     }
-    // Tiles that are in parts where the others are whole.
-    static index_t tail_of(cuda_choice const& choice, cuda_sides const& s) {
-        return tiles_of(choice.tile, s) - choice.whole;
+    // Rows of workspace begin at multiples of four; those of a tail, the tiles that are in parts where the others are
+    // whole, are whole tiles.
+    template <class Engine>
+    static constexpr bool has_tails = requires(Engine const& e, cuda_sides const& s) {
+        e.tail(cuda_way{}, s);
+    };
+    template <class Engine>
+    static index_t sums_of_parts(Engine const& engine, cuda_way const& way, cuda_sides const& s) {
+        if constexpr (has_tails<Engine>)
+            if (way.whole > 0) return way.parts(s.k) * engine.tail(way, s) * engine.m * engine.n;
+        return way.parts(s.k) * s.m * fours(s.n);
     }
-    // Rows of workspace begin at multiples of four; those of a tail are whole tiles.
-    static index_t sums_of_parts(cuda_choice const& choice, cuda_sides const& s) {
-        if (choice.whole > 0) return choice.parts(s.k) * tail_of(choice, s) * choice.tile.m * choice.tile.n;
-        return choice.parts(s.k) * s.m * fours(s.n);
+    template <class Engine>
+    static bool reads_lines_of(Engine const& engine) {
+        if constexpr (requires { engine.reads_lines(); }) return engine.reads_lines();
+        return false;
     }
     static index_t fours(index_t n) { return (n + 3) / 4 * 4; }
     static std::size_t sum_bytes(index_t count) {
         return cuda_arena::rounded(static_cast<std::size_t>(count) * sizeof(Scalar));
     }
-    // Calls `multiply`, which writes sums to workspace. Then adds up these sums, in runs of four. The kernel is
-    // compiled before anything is queued.
+    // Calls `multiply`, which writes sums to workspace. Then adds up these sums, in runs of four. The kernel is compiled
+    // before anything is queued. `shared`: the engine whose last tiles these are.
     template <class F>
-    status gather(cuda_tile shared, bool tail, bool invariant, index_t runs, int slices,
+    status gather(cuda_configuration const& shared, bool tail, bool invariant, index_t runs, int slices,
                   cuda_arguments<Scalar> const& sum, F const& multiply) const {
-        cuda_form gathered;
-        gathered.tail = tail, gathered.spreads = spreads(), gathered.invariant = invariant;
-        if (!tail) shared.stages = static_cast<short>(slices); // stands for the definition
-        auto compiled =
-            session_.kernel({cuda_operation::gather,
-                             {type_letter<In>(), type_letter<Out>()},
-                             shared,
-                             gathered,
-                             epilogue_.text()},
-                            [&] { return cuda_gather_source<In, Out>(shared, gathered, slices, epilogue_); });
+        cuda_form form;
+        form.tail = tail, form.spreads = spreads(), form.invariant = invariant;
+        auto compiled = session_.kernel(
+            {cuda_operation::gather, {letter, type_letter<Out>()}, shared, form, epilogue_.text(), slices},
+            [&] {
+                return cuda_gather_source<In, Out>(cuda_tail_definitions(shared, form), form, slices,
+                                                   epilogue_);
+            });
         if (!compiled) return compiled.take_status();
         if (status s = multiply(); !s) return s;
-        return launch(**compiled, gathered, (runs - 1) / (256 / slices) + 1, 256, sum);
+        return launch(**compiled, form, (runs - 1) / (256 / slices) + 1, 256, sum);
     }
 
+    static std::size_t workspace_of_reals(cuda_choice const& choice, cuda_sides const& s, bool sums) {
+        using R = real_t<In>;
+        cuda_sides const real = of_reals(s);
+        std::size_t bytes = cuda_lines<R>::bytes(real.k, real.m, 1) +
+                            cuda_lines<R>::bytes(real.k, real.n, 1) + sum_bytes(s.m * fours(s.n)) +
+                            cuda_product<real_problem>::bytes_of_parts(
+                                choice, oriented(type_letter<R>(), real)); // nothing else is copied
+        if (sums)
+            bytes += cuda_lines<In>::bytes_either(s.m, s.k, 1) + cuda_lines<In>::bytes_either(s.k, s.n, 1);
+        return bytes;
+    }
+    // Whether an engine for real numbers reads A along k as it lies, with lines that can be fetched or not.
+    static bool takes_a_along_k(cuda_configuration const& c, bool can_be_fetched) {
+        return c.visit([&](auto const& engine) {
+            if constexpr (requires { engine.reads_lines(); })
+                return !engine.reads_lines() || (can_be_fetched && engine.takes_along_k(sizeof(real_t<In>)));
+            return true;
+        });
+    }
     // Multiplies complex numbers as twice as many real ones (kernels/reals.cu.hpp), one product of the batch after
     // another. The product of real numbers writes C if that product can do all that is asked for.
     using real_problem = dense_problem<real_t<In>, real_t<In>, real_t<In>, cuda_memory>;
@@ -373,10 +397,9 @@ private:
                             2 * given.view.row_stride,
                             0};
         if (all.m == 1) lines.stride = cuda_lines<R>::rounded(real.k);
-        bool const can_be_fetched = form_for(choice.tile, sizeof(R), {}).a_along_k &&
-                                    lines.can_be_fetched() && 2 * p_.a_step % cuda_lines<R>::unit == 0;
+        bool const can_be_fetched = lines.can_be_fetched() && 2 * p_.a_step % cuda_lines<R>::unit == 0;
         bool const as_it_lies = given.along_k && (given.view.col_stride == 1 || all.k == 1) &&
-                                (can_be_fetched || !reads_lines(choice.tile.engine));
+                                takes_a_along_k(choice.tile, can_be_fetched);
         cuda_pointer<R> a;
         if (!as_it_lies) a = memory.take<R>(real.k * cuda_lines<R>::rounded(real.m));
         bool const by_itself = epilogue_.text().empty() && !spreads() && p_.c.col_stride == 1 &&
@@ -433,103 +456,6 @@ private:
                     cuda_view<In const>(x), R(conjugated ? -1 : 1), R(other_conjugated ? -1 : 1),
                     cuda_pointer<R>{const_cast<R*>(to.data.address)}, to.row_stride, x.rows, x.cols);
     }
-    template <class T>
-    static bool are_lines(cuda_lines<T> const& x) {
-        return x.stride >= x.length;
-    }
-    // For a kernel for few columns: whether B has lines along k that the kernel reads as vectors, or as the words that
-    // tensor cores take. copies_b() says whether the kernel needs a copy of B with such lines.
-    bool has_lines_of_b(bool words) const {
-        cuda_line_view<B> const b =
-            cuda_line_view_of<B>(transposed(p_.b), p_.b_step, p_.b_step == 0 ? 1 : p_.count);
-        cuda_lines<B> const lines = cuda_lines_of(b);
-        words &= has_one_type<Problem> &&
-                 narrow_on_tensor_cores(type_letter<In>(), session_.device(), p_.b.cols, true);
-        return b.along_k && (lines.can_be_fetched() || (words && lines.are_words()));
-    }
-    bool copies_b(cuda_choice const& choice, cuda_form const& form) const {
-        return choice.tile.engine == cuda_engine::narrow && !choice.invariant && form.a_along_k &&
-               form.b_along_k && !has_lines_of_b(form.words);
-    }
-    // The form for the operands as they lie, or as their copies will lie.
-    cuda_form form_of(cuda_choice const& choice) const {
-        cuda_tile const& tile = choice.tile;
-        cuda_form f;
-        f.invariant = choice.invariant, f.together = choice.together;
-        f.pieces = choice.piece > 0 && choice.part == 0 && tile.engine != cuda_engine::narrow;
-        f.a_along_k = line_view_a().along_k, f.b_along_k = line_view_b().along_k;
-        f.spreads = spreads(), f.direct = choice.shifted;
-        if (tile.engine == cuda_engine::small) {
-            auto const dense = [&]<class T>(cuda_line_view<T> const& x) {
-                index_t const size = x.view.rows * x.view.cols;
-                return reinterpret_cast<std::uintptr_t>(x.view.data.address) % 16 == 0 &&
-                       size * tile.group * static_cast<index_t>(sizeof(T)) % 16 == 0 && x.step == size &&
-                       x.view.col_stride == 1 && (x.view.row_stride == x.view.cols || x.view.rows == 1);
-            };
-            f.dense = dense(line_view_a()) && dense(line_view_b());
-        }
-        if (reads_lines(tile.engine)) {
-            auto const a = line_view_a();
-            auto const b = line_view_b();
-            auto const of_a = cuda_lines_of(a);
-            auto const of_b = cuda_lines_of(b);
-            cuda_form const taken = form_for(tile, sizeof(In), f);
-            bool const lie = are_lines(of_a) && are_lines(of_b) && a.along_k == taken.a_along_k &&
-                             b.along_k == taken.b_along_k;
-            bool const by_words =
-                takes_words(tile, sizeof(In)) && lie && of_a.are_words() && of_b.are_words();
-            f.shifted = takes_words(tile, sizeof(In)) && choice.shifted && lie && !by_words;
-            bool const simt = tile.engine == cuda_engine::simt;
-            f.leaves_out = choice.part == 0 && leaves_out(tile, p_.a.cols);
-            bool const gathered =
-                choice.whole == 0 && takes_any_lines(tile) && (!simt || (lie && choice.shifted));
-            bool const copied = !gathered && !by_words && !f.shifted;
-            f.dense = has_one_type<Problem> && ((of_a.can_be_fetched() && of_b.can_be_fetched()) || copied ||
-                                                a.is_sum() || b.is_sum()); // then what has gaps is copied
-            f.shifted &= !f.dense;
-            if (by_words && !f.dense) f.a_unit = of_a.aligned(), f.b_unit = of_b.aligned();
-            if (simt && !f.dense) {
-                bool const turns = turns_on_the_way(tile);
-                f.a_turned = turns && f.a_along_k, f.b_turned = turns && f.b_along_k;
-                f.a_along_k &= !turns, f.b_along_k &= !turns;
-                // The unit of copies: up to 16 bytes, once widened; up to two terms, where the operand that is turned
-                // is narrower.
-                auto const unit = [](short all, std::size_t size, bool turned) {
-                    short const most = !turned ? 4 : size < sizeof(In) ? 2 : 1;
-                    return all < most ? all : most;
-                };
-                f.a_unit = unit(of_a.aligned(), sizeof(A), f.a_turned);
-                f.b_unit = unit(of_b.aligned(), sizeof(B), f.b_turned);
-            }
-        }
-        if (tile.engine == cuda_engine::narrow) {
-            auto const a = line_view_a();
-            auto const begins = reinterpret_cast<std::uintptr_t>(a.view.data.address) |
-                                static_cast<std::uintptr_t>(a.view.row_stride | a.step) * sizeof(A);
-            f.words =
-                begins % 16 != 0 && begins % 4 == 0 && sizeof(A) < 4 && a.along_k && a.view.col_stride == 1;
-            // Vectors may read beyond the rows of a line along m, up to the next line.
-            bool const lines = a.view.col_stride == 1 && (a.along_k || a.view.row_stride >= a.view.cols);
-            f.dense = f.words || (begins % 16 == 0 && lines);
-            f.shifted = f.invariant ? !(f.dense && !f.words) && sizeof(In) == 2 && a.view.col_stride == 1
-                        : a.along_k ? choice.shifted
-                                    : !f.dense && lines && begins % sizeof(A) == 0;
-            f.words &= !f.shifted, f.dense |= f.shifted;
-            bool const in_lines = has_lines_of_b(f.words);
-            // Tensor cores read any other B as it lies, if its terms are at most a sector of memory apart.
-            bool const may_stay =
-                has_one_type<Problem> &&
-                narrow_on_tensor_cores(type_letter<In>(), session_.device(), p_.b.cols, true) &&
-                magnitude(p_.b.row_stride) * static_cast<index_t>(sizeof(In)) <= 32;
-            if (choice.invariant)
-                f.b_along_k = f.dense && (p_.b.cols == 1 || line_view_b().along_k);
-            else if (a.along_k)
-                f.b_along_k = !f.shifted && (in_lines || !may_stay || !f.dense);
-            else
-                f.b_along_k = !f.shifted && f.dense && p_.b.cols > 2 && in_lines;
-        }
-        return form_for(tile, sizeof(In), f);
-    }
     // Calls f with the arguments of a kernel: with all targets, if it spreads its result.
     template <class F>
     status with_targets(cuda_form const& form, cuda_arguments<Scalar> const& x, F const& f) const {
@@ -554,31 +480,18 @@ private:
         return f(all);
     }
     // Blocks of each multiprocessor, if blocks are to be shared out evenly; 0: there are so many blocks that this makes
-    // no difference.
-    unsigned spread_out(index_t blocks, cuda_tile const& tile) const {
-        int const all = session_.device().units;
-        index_t const each =
-            (blocks - 1) / (tile.engine == cuda_engine::narrow ? units_for(tile, all) : all) + 1;
+    // no difference. Blocks of a cluster of few columns share multiprocessors that lie together.
+    unsigned spread_out(index_t blocks, int cluster = 1) const {
+        index_t const each = (blocks - 1) / units_filled(cluster, session_.device().units) + 1;
         return each < 16 ? static_cast<unsigned>(each) : 0;
     }
-    // Which tiles begin with different steps of k (first_step() in pipeline.cu.hpp): those of a single row or column of
-    // tiles, if the operand that each tile reads alone lies along k, and the operand that tiles share stays in the
-    // second-level cache.
-    int first_steps(cuda_tile const& on_c, cuda_form const& form) const {
-        constexpr index_t most = (index_t{4} << 20) / static_cast<index_t>(sizeof(In));
-        cuda_sides const s = sides();
-        bool const a_along_k = form.a_along_k || form.a_turned, b_along_k = form.b_along_k || form.b_turned;
-        if (s.n <= on_c.n && a_along_k && s.n * s.k <= most) return cuda_flag::begins_by_row;
-        if (s.m <= on_c.m && b_along_k && s.m * s.k <= most) return cuda_flag::begins_by_column;
-        return 0;
-    }
-    // Whether C is stored sooner by lines of 128 bytes than by sectors of 32: where rows share sectors, which are then
-    // written in parts, and where C has to leave the second-level cache while it is written.
-    bool gains_by_lines(cuda_operand const& c) const {
-        auto const begins =
-            reinterpret_cast<std::uintptr_t>(c.data) | static_cast<std::uintptr_t>(c.row) * sizeof(Out);
-        auto const bytes = static_cast<std::size_t>(p_.c.rows * p_.c.cols * p_.count) * sizeof(Out);
-        return begins % 32 != 0 || bytes > session_.device().cache_bytes;
+    // A copy of B in lines along k that the hardware could fetch, and the arguments with it; formed, if B is a sum.
+    status copy_b(cuda_arguments<Scalar>& x, cuda_arena& memory) const {
+        cuda_packing<In> copies;
+        cuda_lines<In> const b =
+            fetchable(cuda_line_view_of<In>(transposed(p_.b), p_.b_step, p_.count), true, copies, memory);
+        x.b = {const_cast<In*>(b.data), 1, b.stride, b.step};
+        return copies.run(session_, stream_);
     }
     status launch(cuda_compiled const& compiled, cuda_form const& form, index_t blocks, int threads,
                   cuda_arguments<Scalar> const& x, unsigned each = 0, unsigned cluster = 1) const {
@@ -593,143 +506,6 @@ private:
         });
     }
 
-    status run_directly(cuda_choice const& choice, cuda_arguments<Scalar> const& x) const {
-        cuda_form form;
-        form.spreads = spreads(), form.invariant = choice.invariant, form.pieces = choice.piece > 0;
-        cuda_kernel_key const key{
-            cuda_operation::product, {type_letter<In>(), type_letter<Out>()}, {}, form, epilogue_.text()};
-        auto compiled = session_.kernel(key, [&] {
-            std::string definitions = form.spreads ? "#define SPREADS 1\n" : "";
-            if (form.invariant) definitions += "#define INVARIANT 1\n";
-            if (form.pieces) definitions += "#define PIECES 1\n";
-            return cuda_source_of<In, Out>("direct", cuda_direct_text, epilogue_, definitions);
-        });
-        if (!compiled) return compiled.take_status();
-        return launch(**compiled, form, (p_.c.rows * p_.c.cols * p_.count - 1) / 128 + 1, 128, x);
-    }
-
-    // Writes to C, or writes sums of parts of k to workspace.
-    status run_tiles(cuda_choice const& choice, cuda_form const& form, cuda_arguments<Scalar> const& x,
-                     cuda_epilogue<Scalar> const& epilogue, cuda_arena& memory) const {
-        cuda_tile const& tile = choice.tile;
-        constexpr char of_a = narrower<A> ? type_letter<A>() : char{},
-                       of_b = narrower<B> ? type_letter<B>() : char{};
-        auto compiled =
-            session_.kernel({cuda_operation::product,
-                             {type_letter<In>(), type_letter<Out>(), of_a, of_b},
-                             tile,
-                             form,
-                             epilogue.text()},
-                            [&] { return cuda_product_source<In, Out, A, B>(tile, form, epilogue); });
-        if (!compiled) return compiled.take_status();
-        if (tile.engine == cuda_engine::small) {
-            index_t const groups = (p_.count - 1) / tile.group + 1;
-            index_t const places = static_cast<index_t>(session_.device().units) * (*compiled)->resident;
-            bool const stay = tile.stages > 1 && groups > places;
-            return launch(**compiled, form, stay ? places : groups, threads_of(tile), x);
-        }
-        cuda_tile const on_c = lying_on_c(tile, form, sizeof(In));
-        index_t const parts = choice.parts(p_.a.cols);
-        index_t const tiles =
-            form.tail ? choice.whole + tail_of(choice, sides()) * parts
-                      : tiles_of(on_c, sides()) * (form.partial || form.together ? parts : p_.count);
-        auto const cluster = static_cast<unsigned>(form.together ? parts : tile.blocks_of_cluster());
-        if constexpr (narrower<B> == 0)
-            if (copies_b(choice, form)) {
-                cuda_packing<In> copies;
-                cuda_lines<In> const b =
-                    fetchable(cuda_line_view_of<In>(transposed(p_.b), p_.b_step, p_.count), true, copies,
-                              memory); // formed, if it is a sum
-                if (status s = copies.run(session_, stream_); !s) return s;
-                cuda_arguments<Scalar> with_copy = x;
-                with_copy.b = {const_cast<In*>(b.data), 1, b.stride, b.step};
-                return launch(**compiled, form, tiles, threads_of(tile), with_copy, spread_out(tiles, tile),
-                              cluster);
-            }
-        if (reads_lines(tile.engine))
-            return run_lines(**compiled, choice, form, tiles, cluster, x, epilogue, memory);
-        return launch(**compiled, form, tiles, threads_of(tile), x, spread_out(tiles, tile), cluster);
-    }
-    // Runs tiles whose operands are aligned lines, or copies with aligned lines.
-    status run_lines(cuda_compiled const& compiled, cuda_choice const& choice, cuda_form const& form,
-                     index_t tiles, unsigned cluster, cuda_arguments<Scalar> const& x,
-                     cuda_epilogue<Scalar> const& epilogue, cuda_arena& memory) const {
-        cuda_tile const &tile = choice.tile, on_c = lying_on_c(tile, form, sizeof(In));
-        cuda_lines<A> a = cuda_lines_of(line_view_a());
-        cuda_lines<B> b = cuda_lines_of(line_view_b());
-        if constexpr (has_one_type<Problem>)
-            if (form.dense) {
-                cuda_packing<In> copies;
-                a = fetchable(line_view_a(), form.a_along_k, copies, memory);
-                b = fetchable(line_view_b(), form.b_along_k, copies, memory);
-                if (status s = copies.run(session_, stream_); !s) return s;
-            }
-        cuda_arguments<Scalar> arguments = x;
-        // Threads read these operands as lines. A single line gets a stride to an aligned place.
-        if (!fetches(tile.engine) || (tile.engine == cuda_engine::simt && !form.dense)) {
-            bool const a_along_k = form.a_along_k || form.a_turned,
-                       b_along_k = form.b_along_k || form.b_turned;
-            arguments.a = {a.data, a_along_k ? a.stride : 1, a_along_k ? 1 : a.stride, a.step};
-            arguments.b = {b.data, b_along_k ? 1 : b.stride, b_along_k ? b.stride : 1, b.step};
-        }
-        if (!fetches(tile.engine))
-            return launch(compiled, form, tiles, threads_of(tile), arguments, spread_out(tiles, tile),
-                          cluster);
-        index_t const line = 128 / static_cast<index_t>(sizeof(In));
-        // A box along k has no more lines than the operand. wgmma and fp64 count the bytes of such a box, and wait for
-        // so many bytes.
-        auto const map = [&]<class T>(CUtensorMap& to, cuda_lines<T> const& l, bool along_k, index_t side,
-                                      index_t all, index_t terms) {
-            bool const swizzled = tile.engine != cuda_engine::simt;
-            if (along_k) return cuda_map_of(session_, to, l, line, swizzled && all < side ? all : side, true);
-            return cuda_map_of(session_, to, l, swizzled ? line : side, terms, swizzled);
-        };
-        CUtensorMap a_map{}, b_map{};
-        if (form.dense) {
-            if (status s = map(a_map, a, form.a_along_k, on_c.m / tile.beside, x.m, tile.k / tile.beside); !s)
-                return s;
-            if (status s = map(b_map, b, form.b_along_k, form.b_along_k ? lines_fetched(on_c) : on_c.n, x.n,
-                               terms_fetched(on_c));
-                !s)
-                return s;
-        }
-        if (!choice.invariant) arguments.flags |= first_steps(on_c, form);
-        if (tile.engine == cuda_engine::fp64 && gains_by_lines(x.c))
-            arguments.flags |= cuda_flag::stores_lines;
-        cuda_grid grid;
-        grid.threads = static_cast<unsigned>(threads_of(tile, form)), grid.cluster = cluster;
-        int resident = compiled.resident;
-        // There may be room for more blocks that gather than the model expects. Each block would then have fewer tiles,
-        // and the last tiles would run alone for longer.
-        int const sums = tile.micro_m * tile.micro_n * (form.pieces ? 2 : 1);
-        if (tile.engine == cuda_engine::simt && !form.dense && blocks_with_sums(tile, sums) < resident)
-            resident = blocks_with_sums(tile, sums);
-        index_t const most = index_t{units_for(tile, session_.device().units)} * resident;
-        grid.blocks = static_cast<unsigned>(tiles < most || form.together ? tiles : most);
-        grid.each = spread_out(grid.blocks, tile);
-        if (tile.engine == cuda_engine::simt)
-            return with_targets(form, arguments, [&](auto const& given) {
-                return session_.launch(stream_, compiled, grid, a_map, b_map, given, epilogue.bytes());
-            });
-        // C has a map as well, if the hardware can store C: in boxes of 128 bytes by as many rows as the kernel has.
-        // For the map, rows end at a multiple of 16 bytes: the hardware fetches no further than rows go, but stores the
-        // bytes that round them up.
-        CUtensorMap c_map{};
-        index_t const wide = 128 / static_cast<index_t>(sizeof(Out));
-        cuda_lines<Out> const c{
-            static_cast<Out const*>(x.c.data), p_.c.rows, p_.c.cols, p_.count, p_.c.row_stride, p_.c_step};
-        bool const has_boxes = tile.engine == cuda_engine::fp64 ? sizeof(Out) == 8 : on_c.n >= wide;
-        if (has_boxes && !form.partial && !form.together && !form.spreads && p_.beta == Scalar(0) &&
-            p_.c.col_stride == 1 && c.length % c.unit == 0 && c.can_be_fetched()) {
-            index_t const rows = is_turned(tile, form, sizeof(In)) ? 32 : 16;
-            if (status s = cuda_map_of(session_, c_map, c, wide, rows, true); !s) return s;
-            arguments.flags |= cuda_flag::c_is_mapped;
-        }
-        return with_targets(form, arguments, [&](auto const& given) {
-            return session_.launch(stream_, compiled, grid, a_map, b_map, c_map, given, epilogue.bytes());
-        });
-    }
-
     // The operand itself, or a copy in memory that the hardware can fetch.
     static cuda_lines<In> fetchable(cuda_line_view<In> x, bool along_k, cuda_packing<In>& copies,
                                     cuda_arena& memory) {
@@ -741,6 +517,7 @@ private:
         return copies.add(x, memory);
     }
 
+private:
     cuda_session& session_;
     CUstream stream_;
     bool turned_;

@@ -9,7 +9,7 @@
 #include "../../device/tuning.hpp"
 #include "../../device/warpgroups.hpp"
 #include "compiler.hpp"
-#include "configuration.hpp"
+#include "engines.hpp"
 #include "kernels/blocked.cu.hpp"
 #include "kernels/copies.cu.hpp"
 #include "kernels/fp64.cu.hpp"
@@ -34,21 +34,13 @@ struct cuda_kernel_key {
     cuda_operation operation{};
     // Letters of the types of the operands and of C; and of A and B, if these are narrower.
     std::array<char, 4> types{};
-    cuda_tile tile{};
+    cuda_configuration tile{};
     cuda_form form{};
     std::string text{}; // of the epilogue, empty for none
+    int slices = 0;     // of the kernel that adds up sums of parts
 
     friend bool operator==(cuda_kernel_key const&, cuda_kernel_key const&) = default;
     friend auto operator<=>(cuda_kernel_key const&, cuda_kernel_key const&) = default;
-};
-
-// A program of one kernel, before it is compiled.
-struct cuda_source {
-    char const* kernel; // its name
-    std::string text;
-    std::size_t shared_bytes = 0; // dynamic shared memory of a block
-    int threads = 0;              // of a block, if as many blocks are launched as there is room for
-    bool exact = false;           // a b + c is not contracted
 };
 
 struct cuda_compiled {

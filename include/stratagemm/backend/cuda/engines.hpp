@@ -1,0 +1,68 @@
+// The engines: ways to multiply, a file each in engine/. A configuration is an engine with its parameters.
+#pragma once
+
+#include "engine/direct.hpp"
+#include "engine/narrow.hpp"
+#include "engine/ordered.hpp"
+#include "engine/small.hpp"
+#include "rest.hpp"
+
+#include <variant>
+
+STRATAGEMM_BEGIN
+
+// In the order in which they are asked: if two are as fast, the first is taken. The number of an engine is its place.
+template <class... Engines>
+class cuda_configuration_of : public std::variant<Engines...> {
+public:
+    using std::variant<Engines...>::variant;
+
+    friend bool operator==(cuda_configuration_of const&, cuda_configuration_of const&) = default;
+    friend auto operator<=>(cuda_configuration_of const&, cuda_configuration_of const&) = default;
+
+    template <class F>
+    decltype(auto) visit(F&& f) const {
+        return std::visit(std::forward<F>(f), static_cast<std::variant<Engines...> const&>(*this));
+    }
+    template <class Engine>
+    Engine const* as() const {
+        return std::get_if<Engine>(this);
+    }
+    // The first engine stands for none: by default a product gets the engine that is chosen for it.
+    bool is_given() const { return this->index() != 0; }
+    // Calls f with a configuration of each engine.
+    template <class F>
+    static void for_each(F const& f) {
+        (f(Engines{}), ...);
+    }
+};
+using cuda_configuration =
+    cuda_configuration_of<cuda_direct, cuda_small, cuda_narrow, cuda_tile, cuda_ordered>;
+
+inline std::string describe(cuda_configuration const& c) {
+    return c.visit([](auto const& engine) { return engine.describe(); });
+}
+
+// Whether a kernel rounds as tensor cores do: truncating, once for several terms.
+inline bool truncates(cuda_configuration const& c, std::size_t element) {
+    return c.visit([&](auto const& engine) {
+        if constexpr (requires { engine.truncates(element); }) return engine.truncates(element);
+        return false;
+    });
+}
+// Whether operands that cannot be fetched as they lie are copied first.
+inline bool copies_lines(cuda_configuration const& c, cuda_way const& way) {
+    return c.visit([&](auto const& engine) {
+        if constexpr (requires { engine.copies_lines(way); }) return engine.copies_lines(way);
+        return false;
+    });
+}
+
+// The kernel of a product. A may be narrower than In where there are few columns, and either operand where simt gathers.
+template <class In, class Out, class A = In, class B = In, class Epilogue>
+cuda_source cuda_product_source(cuda_configuration const& c, cuda_form const& form,
+                                Epilogue const& epilogue) {
+    return c.visit([&](auto const& engine) { return engine.template source<In, Out, A, B>(form, epilogue); });
+}
+
+STRATAGEMM_END
