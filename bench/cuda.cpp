@@ -119,7 +119,7 @@ std::vector<bench_case> cases() {
     return list;
 }
 
-sg::cuda_tile parse_tile(char const* text) {
+sg::cuda_configuration parse_tile(char const* text) {
     std::vector<short> parts = {0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 1};
     for (short& part : parts) {
         if (!*text) break;
@@ -127,7 +127,7 @@ sg::cuda_tile parse_tile(char const* text) {
         part = static_cast<short>(std::strtol(text, &end, 10));
         text = *end == ',' ? end + 1 : end;
     }
-    return sg::cuda_tile::of(parts);
+    return sg::cuda_configuration::of(parts);
 }
 
 facts about(sg::cuda const& gpu) {

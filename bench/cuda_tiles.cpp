@@ -6,7 +6,7 @@
 // Needs nothing but the driver and NVRTC, so that it can be carried to a machine. For each product a line with the
 // microseconds that it takes as the library runs it, and with the best tile; then the tiles and what they take. In the
 // end: by how much what is chosen is slower than the best. Operands take turns, so that they are not in the second-level
-// cache. The constants of backend/cuda/choice.hpp come from such lines.
+// cache. The constants of backend/cuda/engine come from such lines.
 #include <stratagemm/backend/cuda.hpp>
 
 #include <algorithm>
@@ -116,25 +116,26 @@ void race(sg::cuda const& gpu, char type, std::vector<sides> const& shapes, bool
         double best = 1e300;
         std::string best_tile = "as chosen";
         double const chosen = all.measure(gpu, s);
-        for (sg::cuda_entry const& e : sg::cuda_entries) {
-            if (!std::strchr(e.types, type) || (!with_all && !sg::reads_lines(e.tile.engine))) continue;
-            std::string const cluster = e.tile.cluster > 1 ? "x" + std::to_string(e.tile.cluster) : "";
+        sg::for_each_built_in([&]<class Tile>(sg::cuda_built_in<Tile> const& e) {
+            if (!std::strchr(e.types, type) || (!with_all && !Tile::reads_lines())) return;
+            int const below = sg::blocks_below(e.tile);
+            std::string const cluster = below > 1 ? "x" + std::to_string(below) : "";
             index_t const tiles = ((s.m - 1) / e.tile.m + 1) * ((s.n - 1) / e.tile.n + 1);
             for (int const parts : {1, 2, 3, 4, 6, 8, 12, 16, 32, 64}) {
                 if (parts > 1 && (s.k < 2 * parts * e.tile.k || tiles * parts > 2000 || work > most_work / 4))
                     break;
                 sg::cuda with = gpu;
-                sg::cuda_tile tile = e.tile;
+                Tile tile = e.tile;
                 tile.parts = static_cast<short>(parts), with.tile = tile;
                 double const one = all.measure(with, s);
                 if (one < 0) break;
                 char text[160];
-                std::snprintf(text, sizeof text, " %s,%dx%dx%d%s,%d=%.1f", sg::name_of(e.tile.engine),
-                              e.tile.m, e.tile.n, e.tile.k, cluster.c_str(), parts, one);
+                std::snprintf(text, sizeof text, " %s,%dx%dx%d%s,%d=%.1f", Tile::name, e.tile.m, e.tile.n,
+                              e.tile.k, cluster.c_str(), parts, one);
                 times += text;
                 if (one < best) best = one, best_tile = std::string(text).substr(1);
             }
-        }
+        });
         // Few columns, or after turning few rows, have a kernel whose blocks may share k.
         if (sg::is_narrow(type, {s.m, s.n, s.k, 1}) || sg::is_narrow(type, {s.n, s.m, s.k, 1}))
             for (int const parts : {1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128})

@@ -55,78 +55,108 @@ struct kernel {
     bool tuned; // held to its marks
 };
 
-// Row-major operands, or as the kernel wants them; whole sums, and sums of parts of k. Or a group.
-template <class In, class Out>
-void add_tile(std::vector<kernel>& to, int capability, sg::cuda_tile const& tile, bool group) {
-    sg::cuda_epilogue<sg::accumulator_t<In>> const none{sg::identity{}};
-    std::string const name = std::string(sg::name_of(tile.engine)) + '-' + sg::type_letter<In>() + '-' +
-                             std::to_string(tile.m) + 'x' + std::to_string(tile.n) + 'x' +
-                             std::to_string(tile.k) +
-                             (tile.cluster > 1 ? "x" + std::to_string(tile.cluster) : "") +
-                             (std::is_same_v<Out, std::int8_t> ? "-to-b" : "");
-    if (group) {
-        sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
-        form.table = 100;
-        to.push_back({name + "-group", sg::cuda_product_source<In, Out>(tile, form, none), true});
-        return;
-    }
-    for (bool const partial : {false, true}) {
-        sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
-        form.partial = partial, form.dense = true;
-        to.push_back(
-            {name + (partial ? "-parts" : ""), sg::cuda_product_source<In, Out>(tile, form, none), true});
-    }
-    // However operands lie, where it makes another kernel.
-    for (int lying = 0; tile.engine == sg::cuda_engine::fp64 && lying < 4; ++lying)
+// The form that a tile takes, if operands lie as given.
+template <class In, class Tile>
+sg::cuda_form taken(Tile const& tile, sg::cuda_form const& given = {}) {
+    if constexpr (requires { tile.taken(sizeof(In), given); })
+        return tile.taken(sizeof(In), given);
+    else if constexpr (requires { tile.taken(given); })
+        return tile.taken(given);
+    else
+        return given;
+}
+
+// Forms that one engine has.
+template <class In, class Out, class Add>
+void add_forms(sg::cuda_blocked const&, int, Add const&) {}
+template <class In, class Out, class Add>
+void add_forms(sg::cuda_wgmma const&, int, Add const&) {}
+// However operands lie, where it makes another kernel.
+template <class In, class Out, class Add>
+void add_forms(sg::cuda_fp64 const& tile, int, Add const& add) {
+    for (int lying = 0; lying < 4; ++lying)
         for (char const* const more : {"", "-tail", "-gaps"}) {
             sg::cuda_form form;
             form.a_along_k = lying % 2 > 0, form.b_along_k = lying / 2 > 0;
             form.tail = std::string(more) == "-tail", form.dense = std::string(more) != "-gaps";
             bool const row_major = form.a_along_k && !form.b_along_k; // as above
-            if (form.dense ? row_major : form.a_along_k == form.b_along_k || !sg::takes_any_lines(tile))
+            if (form.dense ? row_major : form.a_along_k == form.b_along_k || !tile.takes_any_lines())
                 continue;
-            to.push_back({name + (form.a_along_k ? "-ak" : "-am") + (form.b_along_k ? "-bk" : "-bn") + more,
-                          sg::cuda_product_source<In, Out>(tile, form, none), true});
+            add(std::string(form.a_along_k ? "-ak" : "-am") + (form.b_along_k ? "-bk" : "-bn") + more, form,
+                true);
         }
-    // On sm_100a one of them keeps a word on the stack; nobody has measured there.
+}
+// On sm_100a one of them keeps a word on the stack; nobody has measured there.
+template <class In, class Out, class Add>
+void add_forms(sg::cuda_simt const& tile, int capability, Add const& add) {
     for (bool const b_along_k : {false, true})
-        if (tile.engine == sg::cuda_engine::simt && sg::takes_any_lines(tile)) {
+        if (tile.takes_any_lines()) {
             sg::cuda_form form;
-            bool const turns = sg::turns_on_the_way(tile);
+            bool const turns = tile.turns_on_the_way();
             form.a_along_k = !turns, form.a_turned = turns;
             form.b_along_k = !turns && b_along_k, form.b_turned = turns && b_along_k;
-            form.direct = sg::may_read_along_k(tile);
-            to.push_back({name + (b_along_k ? "-nt" : "") + "-gaps",
-                          sg::cuda_product_source<In, Out>(tile, form, none), capability == 90});
+            form.direct = tile.may_read_along_k();
+            add(b_along_k ? "-nt-gaps" : "-gaps", form, capability == 90);
             form.leaves_out = true;
-            to.push_back({name + (b_along_k ? "-nt" : "") + "-gaps-short",
-                          sg::cuda_product_source<In, Out>(tile, form, none), capability == 90});
+            add(b_along_k ? "-nt-gaps-short" : "-gaps-short", form, capability == 90);
         }
-    if (sg::may_read_along_k(tile))
-        for (bool const b_along_k : {false, true}) {
+    for (bool const b_along_k : {false, true})
+        if (tile.may_read_along_k()) {
             sg::cuda_form form;
             form.b_along_k = b_along_k, form.direct = form.dense = true;
-            to.push_back({name + (b_along_k ? "-nt" : "") + "-direct",
-                          sg::cuda_product_source<In, Out>(tile, form, none), capability == 90});
+            add(b_along_k ? "-nt-direct" : "-direct", form, capability == 90);
         }
-    // By pieces of four bytes, of eight (NT) and shifted.
-    for (int way = 0; sg::takes_words(tile, sizeof(In)) && way < 3; ++way) {
+}
+// By pieces of four bytes, of eight (NT) and shifted.
+template <class In, class Out, class Add>
+void add_forms(sg::cuda_mma const& tile, int, Add const& add) {
+    for (int way = 0; tile.takes_words(sizeof(In)) && way < 3; ++way) {
         sg::cuda_form form;
         form.b_along_k = way == 1, form.shifted = way == 2;
         form.a_unit = form.b_unit = static_cast<short>((way == 1 ? 8 : 4) / sizeof(In));
-        form = sg::form_for(tile, sizeof(In), form);
         char const* const ways[] = {"-gaps", "-nt-gaps", "-shifted"};
-        to.push_back({name + ways[way], sg::cuda_product_source<In, Out>(tile, form, none), true});
+        add(ways[way], taken<In>(tile, form), true);
     }
-    if (capability >= 90 && sg::adds_up_together(tile, sizeof(In), 2)) {
-        sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
+}
+// Whether two blocks of a cluster may add up their sums.
+template <class Tile>
+bool adds_up_together(Tile const& tile, std::size_t element) {
+    return tile.adds_up_together(element) && sg::blocks_of_cluster(tile) == 1 &&
+           tile.m * tile.n * 4 <= tile.stages * (tile.m + tile.n) * tile.k * static_cast<int>(element);
+}
+
+// Row-major operands, or as the kernel wants them; whole sums, and sums of parts of k. Or a group.
+template <class In, class Out, class Tile>
+void add_tile(std::vector<kernel>& to, int capability, Tile const& tile, bool group) {
+    sg::cuda_epilogue<sg::accumulator_t<In>> const none{sg::identity{}};
+    int const below = sg::blocks_below(tile);
+    std::string const name = std::string(Tile::name) + '-' + sg::type_letter<In>() + '-' +
+                             std::to_string(tile.m) + 'x' + std::to_string(tile.n) + 'x' +
+                             std::to_string(tile.k) + (below > 1 ? "x" + std::to_string(below) : "") +
+                             (std::is_same_v<Out, std::int8_t> ? "-to-b" : "");
+    auto const add = [&](std::string const& which, sg::cuda_form const& form, bool tuned) {
+        to.push_back({name + which, sg::cuda_product_source<In, Out>(tile, form, none), tuned});
+    };
+    if (group) {
+        sg::cuda_form form = taken<In>(tile);
+        form.table = 100;
+        return add("-group", form, true);
+    }
+    for (bool const partial : {false, true}) {
+        sg::cuda_form form = taken<In>(tile);
+        form.partial = partial, form.dense = true;
+        add(partial ? "-parts" : "", form, true);
+    }
+    add_forms<In, Out>(tile, capability, add);
+    if (capability >= 90 && adds_up_together(tile, sizeof(In))) {
+        sg::cuda_form form = taken<In>(tile);
         form.together = form.dense = true;
-        to.push_back({name + "-together", sg::cuda_product_source<In, Out>(tile, form, none), true});
+        add("-together", form, true);
     }
-    if (sg::divides_last_round(tile, sizeof(In))) {
-        sg::cuda_form form = sg::form_for(tile, sizeof(In), {});
+    if (tile.divides_last_round(sizeof(In))) {
+        sg::cuda_form form = taken<In>(tile);
         form.tail = form.dense = true;
-        to.push_back({name + "-tail", sg::cuda_product_source<In, Out>(tile, form, none), true});
+        add("-tail", form, true);
         form = {};
         form.tail = true;
         to.push_back({name + "-tail-gather",
@@ -135,7 +165,8 @@ void add_tile(std::vector<kernel>& to, int capability, sg::cuda_tile const& tile
     }
 }
 
-void add_entry(std::vector<kernel>& to, int capability, char type, sg::cuda_tile const& tile, bool group) {
+template <class Tile>
+void add_entry(std::vector<kernel>& to, int capability, char type, Tile const& tile, bool group) {
     switch (type) {
     case 's':
     case 't': return add_tile<float, float>(to, capability, tile, group);
@@ -176,19 +207,17 @@ void add_widened(std::vector<kernel>& to, [[maybe_unused]] int capability) {
         }
     // Tiles of row-major operands and of a B along k, of which either is the narrower.
     if constexpr (std::is_same_v<A, sg::bfloat16>)
-        for (sg::cuda_entry const& e : sg::cuda_entries)
+        for (auto const& e : sg::cuda_tiles_of<sg::cuda_simt>)
             for (bool const b_along_k : {false, true}) {
-                if (capability != 90 || e.tile.engine != sg::cuda_engine::simt ||
-                    !sg::takes_any_lines(e.tile))
-                    continue;
-                bool const turns = sg::turns_on_the_way(e.tile);
+                if (capability != 90 || !e.tile.takes_any_lines()) continue;
+                bool const turns = e.tile.turns_on_the_way();
                 sg::cuda_form form;
                 form.a_along_k = !turns, form.a_turned = turns;
                 form.b_along_k = !turns && b_along_k, form.b_turned = turns && b_along_k;
                 auto const unit = [](bool turned, bool narrower) -> short {
                     return !turned ? 4 : narrower ? 2 : 1;
                 };
-                form.direct = sg::may_read_along_k(e.tile);
+                form.direct = e.tile.may_read_along_k();
                 std::string const tile = std::to_string(e.tile.m) + 'x' + std::to_string(e.tile.n) + '-' +
                                          std::to_string(e.tile.micro_m) + (b_along_k ? "-nt" : "");
                 form.a_unit = unit(turns, false), form.b_unit = unit(form.b_turned, true);
@@ -251,22 +280,21 @@ void add_narrow(std::vector<kernel>& to, int capability) {
 
 // For a result of several targets: the first tile of its engine, and what copies sums. fp64 may spill: it has nothing
 // over where it stores, and does not where it multiplies.
-template <class T>
-void add_combined(std::vector<kernel>& to, sg::cuda_engine engine, int capability) {
+template <class T, class Tile>
+void add_combined(std::vector<kernel>& to, int capability) {
     sg::cuda_epilogue<sg::accumulator_t<T>> const none{sg::identity{}};
     char const letter[] = {sg::type_letter<T>(), '\0'};
     sg::cuda_device device;
     device.capability = capability, device.shared_bytes = 227 * 1024;
-    for (sg::cuda_entry const& e : sg::cuda_entries)
-        if (e.tile.engine == engine && std::strpbrk(e.types, letter) &&
-            sg::can_run(e.tile, device, sizeof(T))) {
-            std::string const name = std::string(sg::name_of(engine)) + '-' + letter + "-spread";
-            sg::cuda_form form = sg::form_for(e.tile, sizeof(T), {});
+    for (auto const& e : sg::cuda_tiles_of<Tile>)
+        if (std::strpbrk(e.types, letter) && e.tile.can_run(device, sizeof(T))) {
+            std::string const name = std::string(Tile::name) + '-' + letter + "-spread";
+            sg::cuda_form form = taken<T>(e.tile);
             form.spreads = form.dense = true;
-            bool const tuned = engine != sg::cuda_engine::fp64;
+            bool const tuned = !std::is_same_v<Tile, sg::cuda_fp64>;
             to.push_back({name, sg::cuda_product_source<T, T>(e.tile, form, none), tuned});
             form.tail = true;
-            if (sg::divides_last_round(e.tile, sizeof(T)))
+            if (e.tile.divides_last_round(sizeof(T)))
                 to.push_back({name + "-tail", sg::cuda_product_source<T, T>(e.tile, form, none), tuned});
             break;
         }
@@ -562,10 +590,13 @@ void add_real_dft(std::vector<kernel>& to, int capability) {
 
 std::vector<kernel> kernels_for(int capability) {
     std::vector<kernel> all;
-    add_combined<float>(all, capability >= 90 ? sg::cuda_engine::simt : sg::cuda_engine::blocked, capability);
-    add_combined<double>(all, capability >= 90 ? sg::cuda_engine::fp64 : sg::cuda_engine::blocked,
-                         capability);
-    add_combined<complex128>(all, sg::cuda_engine::blocked, capability);
+    if (capability >= 90)
+        add_combined<float, sg::cuda_simt>(all, capability),
+            add_combined<double, sg::cuda_fp64>(all, capability);
+    else
+        add_combined<float, sg::cuda_blocked>(all, capability),
+            add_combined<double, sg::cuda_blocked>(all, capability);
+    add_combined<complex128, sg::cuda_blocked>(all, capability);
     sg::cuda_epilogue<float> const chain{
         sg::then(sg::relu, sg::gelu, sg::clamp(-1.0f, 1.0f), sg::scale(2.0f))};
     all.push_back(
@@ -612,19 +643,19 @@ std::vector<kernel> kernels_for(int capability) {
     sg::cuda_device device;
     device.capability = capability;
     device.shared_bytes = capability >= 90 ? 227 * 1024 : capability >= 80 ? 99 * 1024 : 64 * 1024;
-    for (sg::cuda_entry const& e : sg::cuda_entries)
+    sg::for_each_built_in([&]<class Tile>(sg::cuda_built_in<Tile> const& e) {
         for (char const* type = e.types; *type; ++type)
-            if (sg::can_run(e.tile, device, 1) && (*type != 't' || sg::reads_lines(e.tile.engine)) &&
-                sg::engine_takes(e.tile.engine, *type, device))
+            if (e.tile.can_run(device, 1) && (*type != 't' || Tile::reads_lines()) &&
+                Tile::takes_type(device, *type))
                 add_entry(all, capability, *type, e.tile, false);
-    for (short const cluster : {1, 2}) // the widest (choice.hpp)
+    });
+    for (short const cluster : {1, 2}) // the widest (wgmma_widths.hpp)
         for (char const type : {'h', 'b'})
             if (capability == 90)
                 add_entry(all, capability, type,
-                          {sg::cuda_engine::wgmma, 128, 304, static_cast<short>(type == 'b' ? 128 : 64), 1, 1,
-                           3, 8, cluster},
+                          sg::cuda_wgmma{128, 304, static_cast<short>(type == 'b' ? 128 : 64), 3, 8, cluster},
                           false);
-    for (sg::cuda_entry const& e : sg::cuda_group_entries)
+    for (auto const& e : sg::cuda_group_tiles)
         for (char const* type = e.types; *type; ++type)
             if (*type != 't') add_entry(all, capability, *type, e.tile, true);
     for (int const side : {16, 32, 64})
@@ -694,7 +725,7 @@ std::vector<kernel> kernels_for(int capability) {
     add_real_dft<double, complex128>(all, capability);
     form = {};
     form.table = form.table_states = 60; // products with epilogues of their own values
-    sg::cuda_tile const shared = sg::cuda_group_entries[0].tile;
+    sg::cuda_blocked const shared = sg::cuda_group_tiles[0].tile;
     all.push_back(
         {"blocked-s-group-chain", sg::cuda_product_source<float, float>(shared, form, chain), true});
     return all;

@@ -252,13 +252,13 @@ struct cuda {
         auto found = tune_tile(
             *this, s,
             cuda_candidates(where(), letter<T>(), sizeof(T), sizeof(accumulator_t<T>), {s.m, s.n, s.k, 1}),
-            options, [&](cuda_tile const& with) {
+            options, [&](cuda_configuration const& with) {
                 cuda one = *this;
                 one.tile = with;
                 return one;
             });
         bool const better = found && (found->before < 0 || found->after < found->before);
-        if (better && found->tile.m > 0)
+        if (better && found->tile.is_given())
             session().keep_tuned(tuning_bucket(letter<T>(), s.m, s.n, s.k), found->tile);
         return found;
     }
@@ -498,17 +498,13 @@ private:
     }
 
     // Whether products of a group may share launches: not if the caller wants a tile of another engine.
-    bool shares() const { return !tile.is_given() || given_blocked(); }
-    cuda_tile const* given_blocked() const {
-        cuda_tile const* const given = tile.as<cuda_tile>();
-        return given && given->engine == cuda_engine::blocked ? given : nullptr;
-    }
+    bool shares() const { return !tile.is_given() || tile.as<cuda_blocked>(); }
     template <class Problem>
     cuda_sharing sharing_of(cuda_group<Problem> const& them) const {
         using In = typename Problem::a_type;
         if (!shares()) return {{}, std::vector<char>(them.sides().size(), true)};
         cuda_sharing sharing =
-            share_out(where(), letter<In>(), sizeof(In), them.sides(), them.most(), given_blocked());
+            share_out(where(), letter<In>(), sizeof(In), them.sides(), them.most(), tile.as<cuda_blocked>());
         for (std::size_t i = 0; i < sharing.alone.size(); ++i)
             if (!may_share<In>(them.sides()[i].k)) sharing.alone[i] = true;
         return sharing;
@@ -521,7 +517,7 @@ private:
     template <class In>
     bool may_share(index_t k) const {
         return !in_order<In>() ||
-               keeps_order(cuda_engine::blocked, cuda_order(where(), letter<In>(), k), letter<In>(), where());
+               cuda_blocked::keeps_order(cuda_order(where(), letter<In>(), k), letter<In>(), where());
     }
 
     cuda_session& session() const { return cuda_session::of(device); }
@@ -534,8 +530,7 @@ private:
     template <class In>
     cuda_choice choice_for(cuda_sides const& s, cuda_layout const& layout = {}) const {
         if (tile.is_given() || s.count != 1) return choice_with<In>(s, tile, layout);
-        cuda_tile const tuned = session().tuned_for(tuning_bucket(letter<In>(), s.m, s.n, s.k));
-        return choice_with<In>(s, tuned.m > 0 ? cuda_configuration(tuned) : cuda_configuration(), layout);
+        return choice_with<In>(s, session().tuned_for(tuning_bucket(letter<In>(), s.m, s.n, s.k)), layout);
     }
     template <class In>
     cuda_choice choice_with(cuda_sides const& s, cuda_configuration const& only,

@@ -18,8 +18,8 @@ using under_test = sg::cuda;
 inline constexpr char under_test_name[] = "cuda";
 
 // Tiles that the sizes of the suite are larger than.
-inline constexpr sg::cuda_tile small_tile{sg::cuda_engine::blocked, 16, 16, 8, 4, 2, 2, 2};
-inline constexpr sg::cuda_tile odd_tile{sg::cuda_engine::blocked, 6, 8, 8, 3, 2, 2, 1};
+inline constexpr sg::cuda_blocked small_tile{16, 16, 8, 4, 2, 2, 2};
+inline constexpr sg::cuda_blocked odd_tile{6, 8, 8, 3, 2, 2, 1};
 
 inline sg::cuda with(sg::cuda_configuration const& tile) {
     sg::cuda policy;
@@ -41,19 +41,19 @@ auto only(sg::cuda_configuration const& tile, bool tf32 = false) {
     policy.tf32 = tf32;
     return only_for<sg::cuda, T...>{{policy, policy}};
 }
-inline constexpr sg::cuda_tile simt_tile{sg::cuda_engine::simt, 64, 128, 32, 8, 16, 3, 2},
-    narrow_simt_tile{sg::cuda_engine::simt, 64, 16, 32, 4, 4, 3, 2},
-    fp64_tile{sg::cuda_engine::fp64, 32, 64, 16, 32, 32, 3, 2},
-    narrow_fp64_tile{sg::cuda_engine::fp64, 32, 16, 16, 16, 16, 3, 2},
-    fetching_fp64_tile{sg::cuda_engine::fp64, 128, 128, 16, 64, 32, 3, 2},
-    wgmma_tile{sg::cuda_engine::wgmma, 64, 128, 64, 1, 1, 2, 2, 2},
-    tf32_tile{sg::cuda_engine::wgmma, 64, 128, 32, 1, 1, 2, 2},
-    int8_tile{sg::cuda_engine::wgmma, 128, 64, 128, 1, 1, 2, 2, 2},
-    mma_tile{sg::cuda_engine::mma, 64, 64, 32, 32, 32, 3, 2},
-    thin_mma_tile{sg::cuda_engine::mma, 32, 64, 64, 16, 32, 2, 2},
-    fp8_tile{sg::cuda_engine::wgmma, 64, 64, 128, 1, 1, 2, 2},
-    mma_fp8_tile{sg::cuda_engine::mma, 64, 64, 128, 32, 32, 2, 2},
-    mma_tf32_tile{sg::cuda_engine::mma, 64, 64, 16, 32, 32, 3, 2};
+inline constexpr sg::cuda_simt simt_tile{64, 128, 32, 8, 16, 3, 2};
+inline constexpr sg::cuda_simt narrow_simt_tile{64, 16, 32, 4, 4, 3, 2};
+inline constexpr sg::cuda_fp64 fp64_tile{32, 64, 16, 32, 32, 3, 2};
+inline constexpr sg::cuda_fp64 narrow_fp64_tile{32, 16, 16, 16, 16, 3, 2};
+inline constexpr sg::cuda_fp64 fetching_fp64_tile{128, 128, 16, 64, 32, 3, 2};
+inline constexpr sg::cuda_wgmma wgmma_tile{64, 128, 64, 2, 2, 2};
+inline constexpr sg::cuda_wgmma tf32_tile{64, 128, 32, 2, 2};
+inline constexpr sg::cuda_wgmma int8_tile{128, 64, 128, 2, 2, 2};
+inline constexpr sg::cuda_mma mma_tile{64, 64, 32, 32, 32, 3, 2};
+inline constexpr sg::cuda_mma thin_mma_tile{32, 64, 64, 16, 32, 2, 2};
+inline constexpr sg::cuda_wgmma fp8_tile{64, 64, 128, 2, 2};
+inline constexpr sg::cuda_mma mma_fp8_tile{64, 64, 128, 32, 32, 2, 2};
+inline constexpr sg::cuda_mma mma_tf32_tile{64, 64, 16, 32, 32, 3, 2};
 inline constexpr sg::cuda_narrow shifted_lines{.parts = 2, .together = true, .anywhere = true};
 
 // As on a device with one multiprocessor, if it multiplies by warpgroups: one group computes all tiles.

@@ -97,19 +97,24 @@ std::string parameters(sg::cuda_ordered const& t) {
          << t.cluster;
     return text.str();
 }
-std::string parameters(sg::cuda_tile const& t) {
+std::string parameters(auto const& tile) {
+    std::vector<short> const v = values_of(sg::cuda_configuration(tile));
     std::ostringstream text;
-    text << t.micro_m << 'x' << t.micro_n << ' ' << t.stages << ' ' << t.group;
+    text << v[4] << 'x' << v[5] << ' ' << v[6] << ' ' << v[7];
     return text.str();
 }
 // What the caller wants, as the list names it.
-std::string given(sg::cuda_tile const& t) {
-    std::ostringstream text;
-    text << " given " << sg::name_of(t.engine) << ' ' << t.m << 'x' << t.n << '/' << t.parts;
-    return text.str();
-}
 std::string given(sg::cuda_narrow const& t) { return " given narrow 0x0/" + std::to_string(t.parts); }
-std::string given(auto const&) { return {}; }
+template <class Engine>
+std::string given(Engine const& t) {
+    if constexpr (!sg::has_tiles<Engine>)
+        return {};
+    else {
+        std::ostringstream text;
+        text << " given " << Engine::name << ' ' << t.m << 'x' << t.n << '/' << t.parts;
+        return text.str();
+    }
+}
 
 std::string line_of(asked const& x) {
     std::size_t const element = bytes_of(x.type);
@@ -212,8 +217,10 @@ std::vector<asked> all_asked() {
         for (int const parts : {0, 2, 5})
             tile.parts = static_cast<short>(parts), wanted.emplace_back(type, tile);
     };
-    for (sg::cuda_entry const& e : sg::cuda_entries)
-        if (&e - sg::cuda_entries < 3 || from.below(3) == 0) with_parts(e.types[0], e.tile);
+    int place = 0;
+    sg::for_each_built_in([&](auto const& e) {
+        if (place++ < 3 || from.below(3) == 0) with_parts(e.types[0], e.tile);
+    });
     with_parts('s', sg::cuda_narrow{});
     with_parts('h', sg::cuda_narrow{.together = true, .anywhere = true});
     for (std::size_t i = 0; i < wanted.size(); ++i) {

@@ -169,8 +169,8 @@ TEST_CASE("operands of a narrower type than floats are widened on their way to t
         return;
     }
     int turn = 0;
-    for (sg::cuda_entry const& e : sg::cuda_entries) {
-        if (e.tile.engine != sg::cuda_engine::simt || !sg::takes_any_lines(e.tile)) continue;
+    for (auto const& e : sg::cuda_tiles_of<sg::cuda_simt>) {
+        if (!e.tile.takes_any_lines()) continue;
         std::array<sg::index_t, 3> const sides{e.tile.m + 5, e.tile.n + 6, 77};
         sg::index_t const gap = ++turn % 3 == 0 ? 4 : turn % 3;
         widens_on_the_way<float, sg::bfloat16>(e.tile, sides, turn % 4, gap);

@@ -131,7 +131,7 @@ TEMPLATE_TEST_CASE("elements of complex products have the same bits, whatever is
     for (int x = 0; x < 30; ++x)
         invariance::compare<TestType, TestType>(gpu, from, side(9), side(9), side(11), 14);
 }
-// What the order of the tensor cores rests on (choice.hpp): wgmma and mma round alike, whatever the order of the 16
+// What the order of the tensor cores rests on (query.hpp): wgmma and mma round alike, whatever the order of the 16
 // terms of an instruction, and doubles are summed one after another, of eight terms the even ones first.
 TEMPLATE_TEST_CASE("wgmma and mma have the same bits", "[real]", sg::bfloat16, sg::half) {
     sg::index_t const n = 256;
@@ -141,7 +141,7 @@ TEMPLATE_TEST_CASE("wgmma and mma have the same bits", "[real]", sg::bfloat16, s
         for (double const phi : {0.0, 1.0, 4.0}) {
             auto const a = support::spread_out<TestType>(n, k, phi, 1),
                        b = support::spread_out<TestType>(k, n, phi, 2);
-            auto const product = [&](sg::cuda_tile const& tile, auto const& term) {
+            auto const product = [&](sg::cuda_configuration const& tile, auto const& term) {
                 sg::matrix<TestType> const x(n, k,
                                              [&](sg::index_t i, sg::index_t l) { return a(i, term(l)); });
                 sg::matrix<TestType> const y(k, n,
@@ -150,9 +150,9 @@ TEMPLATE_TEST_CASE("wgmma and mma have the same bits", "[real]", sg::bfloat16, s
                 sg::gemm(sg::cuda{.tile = tile}, x, y, c);
                 return c;
             };
-            sg::cuda_tile const wgmma{sg::cuda_engine::wgmma, 64, 64, 64, 1, 1, 6, 8, 1, 1};
-            sg::cuda_tile const mma{sg::cuda_engine::mma, 64, 64, 64, 32, 32, 3, 8, 1, 1};
-            sg::cuda_tile const one_stage{sg::cuda_engine::mma, 64, 64, 32, 32, 32, 1, 8, 1, 1};
+            sg::cuda_wgmma const wgmma{64, 64, 64, 6, 8, 1, 1, 1};
+            sg::cuda_mma const mma{64, 64, 64, 32, 32, 3, 8, 1};
+            sg::cuda_mma const one_stage{64, 64, 32, 32, 32, 1, 8, 1};
             auto const given = [](sg::index_t l) { return l; };
             auto const reversed = [&](sg::index_t l) {
                 return l / 16 * 16 + 16 <= k ? l / 16 * 16 + 15 - l % 16 : l;
@@ -171,7 +171,7 @@ TEST_CASE("the tensor cores of sm_90 sum doubles one after another", "[real]") {
     sg::index_t const n = 128, k = 999;
     auto const a = support::spread_out<double>(n, k, 4, 1), b = support::spread_out<double>(k, n, 4, 2);
     sg::matrix<double> c(n, n);
-    sg::gemm(sg::cuda{.tile = sg::cuda_tile{sg::cuda_engine::fp64, 64, 64, 16, 32, 16, 6, 8, 1, 1}}, a, b, c);
+    sg::gemm(sg::cuda{.tile = sg::cuda_fp64{64, 64, 16, 32, 16, 6, 8, 1}}, a, b, c);
     auto const in_order = [&](sg::index_t i, sg::index_t j) {
         double sum = 0;
         for (sg::index_t l0 = 0; l0 < k; l0 += 8)
@@ -188,9 +188,9 @@ TEST_CASE("an explicit tile does not change the bits of an invariant product", "
                             b = support::fractions<float>(1000, 90, 5);
     sg::matrix<float> c(150, 90), d(150, 90);
     sg::gemm(sg::cuda{.invariant = true}, a, b, c);
-    for (sg::cuda_tile const tile : {sg::cuda_tile{sg::cuda_engine::simt, 256, 128, 32, 8, 16, 4, 8},
-                                     sg::cuda_tile{sg::cuda_engine::blocked, 32, 64, 8, 4, 4, 2, 2},
-                                     sg::cuda_tile{sg::cuda_engine::simt, 64, 64, 32, 4, 4, 3, 8, 1, 3}}) {
+    for (sg::cuda_configuration const& tile : std::vector<sg::cuda_configuration>{
+             sg::cuda_simt{256, 128, 32, 8, 16, 4, 8}, sg::cuda_blocked{32, 64, 8, 4, 4, 2, 2},
+             sg::cuda_simt{64, 64, 32, 4, 4, 3, 8, 3}}) {
         sg::gemm(sg::cuda{.tile = tile, .invariant = true}, a, b, d);
         CHECK(support::same_bits(c, d));
     }

@@ -16,6 +16,6 @@ int main() {
     memory::try_each(
         "the first call", 10, [&] { return sg::try_gemm(gpu, 2.0f, x.a, x.b, 0.0f, c, sg::relu); },
         [&] { return x.is(c); });
-    memory::try_all(gpu, sg::cuda{.tile = sg::cuda_tile{sg::cuda_engine::blocked, 16, 16, 8, 4, 2, 2, 2}});
+    memory::try_all(gpu, sg::cuda{.tile = sg::cuda_blocked{16, 16, 8, 4, 2, 2, 2}});
     return memory::verdict();
 }

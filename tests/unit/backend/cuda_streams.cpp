@@ -161,8 +161,8 @@ TEST_CASE("a group of products, large and small", "[real]") {
         CHECK(x.wrong() == 0);
     }
     many x(gpu, 40);
-    for (sg::cuda_tile const tile : {sg::cuda_tile{sg::cuda_engine::simt, 64, 64, 32, 4, 4, 3, 8},
-                                     sg::cuda_tile{sg::cuda_engine::blocked, 32, 64, 8, 4, 4, 2, 2}}) {
+    for (sg::cuda_configuration const& tile : std::vector<sg::cuda_configuration>{
+             sg::cuda_simt{64, 64, 32, 4, 4, 3, 8}, sg::cuda_blocked{32, 64, 8, 4, 4, 2, 2}}) {
         x.spoil(gpu);
         sg::gemm(sg::cuda{.tile = tile}, x.products);
         CHECK(x.wrong() == 0);

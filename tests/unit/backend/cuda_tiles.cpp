@@ -30,7 +30,7 @@ TEST_CASE("what is chosen for a product does not hang on what was chosen before"
         for (std::size_t x = 0; x < all.size(); ++x) {
             std::size_t const i = backwards ? all.size() - 1 - x : x;
             sg::cuda gpu{.tf32 = i % 4 == 2};
-            if (i % 4 == 0) gpu.tile = sg::cuda_tile{sg::cuda_engine::blocked, 32, 32, 16, 4, 4, 1, 4};
+            if (i % 4 == 0) gpu.tile = sg::cuda_blocked{32, 32, 16, 4, 4, 1, 4};
             auto const side = static_cast<sg::index_t>(64 << i / 4 % 8),
                        k = static_cast<sg::index_t>(1 + i / 32);
             all[i] = i % 4 == 3 ? gpu.describe(sg::shape<double>{.m = side, .n = 2 * side, .k = 64 * k})
@@ -52,7 +52,7 @@ TEST_CASE("tuning keeps the best tile, for products of that size and for the nex
     int calls = 0, wrong = 0;
     sg::cuda_tuning_options options;
     options.seconds = 4;
-    options.progress = [&](sg::cuda_tile const& tile, double seconds, double) {
+    options.progress = [&](sg::cuda_configuration const& tile, double seconds, double) {
         ++calls, wrong += seconds < 0;
         if (seconds < 0) std::printf("failed: %s\n", sg::describe(tile).c_str());
     };
@@ -62,7 +62,7 @@ TEST_CASE("tuning keeps the best tile, for products of that size and for the nex
     CHECK(tuned->measured == calls);
     CHECK(wrong == 0);
     CHECK(tuned->before > 0);
-    REQUIRE(tuned->tile.m > 0);
+    REQUIRE(tuned->tile.is_given());
     // Not kept where it is no faster, as may be beside other programs.
     bool const kept = tuned->after < tuned->before;
     auto const text = kept ? sg::describe(tuned->tile) : before;
@@ -74,22 +74,25 @@ TEST_CASE("tuning keeps the best tile, for products of that size and for the nex
 }
 
 TEST_CASE("the tuner takes every tile that is built in") {
-    for (sg::cuda_entry const& e : sg::cuda_entries)
+    sg::for_each_built_in([](auto const& e) {
         for (char const* type = e.types; *type; ++type) {
             std::size_t const bytes = std::strchr("45b", *type)  ? 1
                                       : std::strchr("hw", *type) ? 2
                                       : std::strchr("st", *type) ? 4
                                       : *type == 'z'             ? 16
                                                                  : 8;
-            CHECK(sg::is_legal(e.tile, bytes, bytes < 4 ? 4 : bytes));
+            CHECK(e.tile.is_legal(bytes, bytes < 4 ? 4 : bytes));
+            sg::cuda_configuration const c = e.tile;
+            CHECK(sg::cuda_configuration::of(values_of(c)) == c);
         }
+    });
 }
 
 TEST_CASE(
     "of rows padded to multiples of 16 bytes, or not at all, what lies between is neither read nor written") {
     sg::cuda const gpu;
     // All bytes around the operands are set: NaN in every type that has one.
-    auto const check = [&]<class In, class Out>(In, Out, sg::cuda_tile const& tile, bool tf32 = false,
+    auto const check = [&]<class In, class Out>(In, Out, auto const& tile, bool tf32 = false,
                                                 bool odd = false) {
         sg::cuda with{.tile = tile};
         with.tf32 = tf32;
@@ -154,46 +157,45 @@ TEST_CASE(
         CHECK(wrong == 0);
         CHECK(touched == 0);
     };
-    using sg::cuda_engine;
     int const capability = gpu.where().capability;
     if (capability != 90) WARN("skipped: the kernels for Hopper");
-    check(1.0f, 1.0f, {cuda_engine::blocked, 32, 32, 16, 2, 2, 2, 8});
+    check(1.0f, 1.0f, sg::cuda_blocked{32, 32, 16, 2, 2, 2, 8});
     if (capability >= 90) {
-        check(1.0f, 1.0f, {cuda_engine::simt, 64, 64, 32, 8, 4, 3, 2});
-        check(1.0f, 1.0f, {cuda_engine::simt, 32, 64, 32, 8, 4, 3, 2}, false, true);
-        check(1.0f, 1.0f, {cuda_engine::simt, 64, 32, 32, 4, 4, 3, 8});
-        check(1.0f, 1.0f, {cuda_engine::simt, 32, 64, 32, 4, 4, 3, 8}, false, true);
-        check(1.0, 1.0, {cuda_engine::fp64, 64, 64, 16, 32, 32, 3, 2});
-        check(1.0, 1.0, {cuda_engine::fp64, 64, 96, 16, 16, 48, 6, 8});
-        check(1.0, 1.0, {cuda_engine::fp64, 128, 32, 16, 32, 32, 6, 8}, false, true);
+        check(1.0f, 1.0f, sg::cuda_simt{64, 64, 32, 8, 4, 3, 2});
+        check(1.0f, 1.0f, sg::cuda_simt{32, 64, 32, 8, 4, 3, 2}, false, true);
+        check(1.0f, 1.0f, sg::cuda_simt{64, 32, 32, 4, 4, 3, 8});
+        check(1.0f, 1.0f, sg::cuda_simt{32, 64, 32, 4, 4, 3, 8}, false, true);
+        check(1.0, 1.0, sg::cuda_fp64{64, 64, 16, 32, 32, 3, 2});
+        check(1.0, 1.0, sg::cuda_fp64{64, 96, 16, 16, 48, 6, 8});
+        check(1.0, 1.0, sg::cuda_fp64{128, 32, 16, 32, 32, 6, 8}, false, true);
     }
     if (capability >= 80) {
-        check(sg::half(), sg::half(), {cuda_engine::mma, 64, 64, 64, 32, 32, 3, 2});
-        check(sg::half(), sg::half(), {cuda_engine::mma, 64, 64, 32, 32, 32, 1, 2});
-        check(sg::bfloat16(), float(), {cuda_engine::mma, 128, 128, 32, 64, 32, 1, 8});
-        check(std::int8_t(), std::int32_t(), {cuda_engine::mma, 64, 64, 128, 32, 32, 3, 2});
+        check(sg::half(), sg::half(), sg::cuda_mma{64, 64, 64, 32, 32, 3, 2});
+        check(sg::half(), sg::half(), sg::cuda_mma{64, 64, 32, 32, 32, 1, 2});
+        check(sg::bfloat16(), float(), sg::cuda_mma{128, 128, 32, 64, 32, 1, 8});
+        check(std::int8_t(), std::int32_t(), sg::cuda_mma{64, 64, 128, 32, 32, 3, 2});
     }
     if (capability == 90) {
-        check(sg::half(), sg::half(), {cuda_engine::wgmma, 64, 128, 64, 1, 1, 2, 2, 2});
-        check(sg::half(), sg::half(), {cuda_engine::wgmma, 128, 192, 64, 1, 1, 2, 2});
-        check(sg::half(), sg::half(), {cuda_engine::wgmma, 192, 192, 64, 1, 1, 2, 2, 2});
-        check(sg::bfloat16(), float(), {cuda_engine::wgmma, 64, 64, 64, 1, 1, 2, 2});
-        check(std::int8_t(), std::int32_t(), {cuda_engine::wgmma, 64, 64, 128, 1, 1, 2, 2});
-        check(sg::fp8_e4m3(), float(), {cuda_engine::wgmma, 64, 64, 128, 1, 1, 2, 2});
-        check(sg::fp8_e5m2(), sg::half(), {cuda_engine::wgmma, 64, 128, 128, 1, 1, 2, 2});
-        check(1.0f, 1.0f, {cuda_engine::wgmma, 64, 128, 32, 1, 1, 2, 2}, true);
+        check(sg::half(), sg::half(), sg::cuda_wgmma{64, 128, 64, 2, 2, 2});
+        check(sg::half(), sg::half(), sg::cuda_wgmma{128, 192, 64, 2, 2});
+        check(sg::half(), sg::half(), sg::cuda_wgmma{192, 192, 64, 2, 2, 2});
+        check(sg::bfloat16(), float(), sg::cuda_wgmma{64, 64, 64, 2, 2});
+        check(std::int8_t(), std::int32_t(), sg::cuda_wgmma{64, 64, 128, 2, 2});
+        check(sg::fp8_e4m3(), float(), sg::cuda_wgmma{64, 64, 128, 2, 2});
+        check(sg::fp8_e5m2(), sg::half(), sg::cuda_wgmma{64, 128, 128, 2, 2});
+        check(1.0f, 1.0f, sg::cuda_wgmma{64, 128, 32, 2, 2}, true);
     }
 }
 
 TEST_CASE("a last round of tiles that is not full is divided along k") {
     sg::cuda const gpu;
     if (gpu.where().capability < 90) WARN("skipped: tiles are not fetched by hardware here");
-    auto const check = [&]<class T, class Out>(T, Out, sg::cuda_tile const& tile) {
+    auto const check = [&]<class T, class Out>(T, Out, auto const& tile) {
         sg::cuda const with{.tile = tile};
         // Eight rows of tiles: rounds of all multiprocessors, of up to four tiles each, and some that are left. Small
         // tiles take lines that begin anywhere as they are, and are then not divided: lines of B do not. Five rows
         // of clusters, with one beyond C: they take a round, and begin another.
-        bool const together = tile.cluster > 1;
+        bool const together = sg::blocks_below(tile) > 1;
         sg::index_t const columns = together ? gpu.where().units / 6 + 3 : gpu.where().units / 2 + 2,
                           m = (together ? 5 : 8) * tile.m - 3,
                           n = columns * tile.n - 48 / static_cast<sg::index_t>(sizeof(T)),
@@ -227,19 +229,18 @@ TEST_CASE("a last round of tiles that is not full is divided along k") {
         }
     };
     if (gpu.where().capability >= 90) {
-        check(1.0f, 1.0f, {sg::cuda_engine::simt, 64, 64, 32, 4, 4, 3, 8});
-        check(1.0f, 1.0f, {sg::cuda_engine::simt, 128, 64, 32, 8, 8, 3, 2});
-        if (gpu.where().capability == 90)
-            check(1.0f, 1.0f, {sg::cuda_engine::simt, 256, 192, 32, 16, 12, 3, 8});
-        check(1.0, 1.0, {sg::cuda_engine::fp64, 64, 64, 16, 32, 32, 4, 8});
-        check(1.0, 1.0, {sg::cuda_engine::fp64, 128, 64, 16, 32, 32, 8, 8});
-        check(1.0, 1.0, {sg::cuda_engine::fp64, 128, 96, 16, 32, 48, 6, 8});
-        check(1.0, 1.0, {sg::cuda_engine::fp64, 64, 32, 16, 32, 16, 4, 2});
+        check(1.0f, 1.0f, sg::cuda_simt{64, 64, 32, 4, 4, 3, 8});
+        check(1.0f, 1.0f, sg::cuda_simt{128, 64, 32, 8, 8, 3, 2});
+        if (gpu.where().capability == 90) check(1.0f, 1.0f, sg::cuda_simt{256, 192, 32, 16, 12, 3, 8});
+        check(1.0, 1.0, sg::cuda_fp64{64, 64, 16, 32, 32, 4, 8});
+        check(1.0, 1.0, sg::cuda_fp64{128, 64, 16, 32, 32, 8, 8});
+        check(1.0, 1.0, sg::cuda_fp64{128, 96, 16, 32, 48, 6, 8});
+        check(1.0, 1.0, sg::cuda_fp64{64, 32, 16, 32, 16, 4, 2});
     }
     if (gpu.where().capability == 90) {
-        check(sg::half(), 1.0f, {sg::cuda_engine::wgmma, 64, 128, 64, 1, 1, 4, 2, 2});
-        check(sg::half(), 1.0f, {sg::cuda_engine::wgmma, 192, 128, 64, 1, 1, 5, 8, 2});
-        check(std::int8_t(), std::int32_t(), {sg::cuda_engine::wgmma, 64, 128, 128, 1, 1, 4, 8, 2});
+        check(sg::half(), 1.0f, sg::cuda_wgmma{64, 128, 64, 4, 2, 2});
+        check(sg::half(), 1.0f, sg::cuda_wgmma{192, 128, 64, 5, 8, 2});
+        check(std::int8_t(), std::int32_t(), sg::cuda_wgmma{64, 128, 128, 4, 8, 2});
     }
 }
 
@@ -271,19 +272,15 @@ TEST_CASE("blocks of a cluster add up their parts of k") {
         dc.download(now);
         CHECK(different(now, exact) == 0);
     };
-    using sg::cuda_engine;
     if (gpu.where().capability < 90) return;
-    check(1.0f, 1.0f, sg::cuda_tile{cuda_engine::simt, 64, 64, 32, 8, 4, 3, 2}, 60, 61, 420, true);
-    check(1.0f, 1.0f, sg::cuda_tile{cuda_engine::simt, 64, 64, 32, 8, 4, 3, 2}, 60, 64, 419, false);
-    check(sg::half(), float(), sg::cuda_tile{cuda_engine::mma, 64, 64, 64, 32, 32, 3, 2}, 60, 61, 800, false);
-    check(std::int8_t(), std::int32_t(), sg::cuda_tile{cuda_engine::mma, 64, 64, 128, 32, 32, 3, 2}, 60, 61,
-          1500, true);
+    check(1.0f, 1.0f, sg::cuda_simt{64, 64, 32, 8, 4, 3, 2}, 60, 61, 420, true);
+    check(1.0f, 1.0f, sg::cuda_simt{64, 64, 32, 8, 4, 3, 2}, 60, 64, 419, false);
+    check(sg::half(), float(), sg::cuda_mma{64, 64, 64, 32, 32, 3, 2}, 60, 61, 800, false);
+    check(std::int8_t(), std::int32_t(), sg::cuda_mma{64, 64, 128, 32, 32, 3, 2}, 60, 61, 1500, true);
     // Parts of one step, fewer than there are stages: aligned, and in lines that begin anywhere.
     for (sg::index_t const k : {136, 131}) {
-        check(sg::half(), float(), sg::cuda_tile{cuda_engine::mma, 16, 64, 64, 16, 16, 6, 8}, 13, 61, k,
-              true);
-        check(sg::half(), float(), sg::cuda_tile{cuda_engine::mma, 16, 64, 64, 16, 16, 6, 8}, 15, 64, k,
-              false);
+        check(sg::half(), float(), sg::cuda_mma{16, 64, 64, 16, 16, 6, 8}, 13, 61, k, true);
+        check(sg::half(), float(), sg::cuda_mma{16, 64, 64, 16, 16, 6, 8}, 15, 64, k, false);
     }
     // Few rows or columns: with B along k, along n in aligned lines, and in lines that begin anywhere.
     sg::cuda_narrow const narrow{.together = true};
@@ -303,10 +300,8 @@ TEST_CASE("blocks of a cluster add up their parts of k") {
         check(std::int8_t(), std::int32_t(), narrow, 203, 1, k, true);
     }
     if (gpu.where().capability == 90) {
-        check(sg::half(), float(), sg::cuda_tile{cuda_engine::wgmma, 128, 64, 64, 1, 1, 3, 2}, 120, 56, 808,
-              false);
-        check(std::int8_t(), std::int32_t(), sg::cuda_tile{cuda_engine::wgmma, 64, 64, 128, 1, 1, 3, 2}, 60,
-              61, 1500, true);
+        check(sg::half(), float(), sg::cuda_wgmma{128, 64, 64, 3, 2}, 120, 56, 808, false);
+        check(std::int8_t(), std::int32_t(), sg::cuda_wgmma{64, 64, 128, 3, 2}, 60, 61, 1500, true);
     }
 }
 
@@ -540,11 +535,11 @@ TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read li
         WARN("skipped: tiles are not fetched by hardware here, or have other widths");
         return;
     }
-    auto const check = [&]<class T, class Out>(T, Out, sg::cuda_tile tile, sg::index_t m, sg::index_t n,
-                                               sg::index_t k, bool adds, bool b_along_k = true,
-                                               bool a_along_k = true) {
+    auto const check = [&]<class T, class Out>(T, Out, auto tile, sg::index_t m, sg::index_t n, sg::index_t k,
+                                               bool adds, bool b_along_k = true, bool a_along_k = true) {
         CAPTURE(sg::describe(tile), m, n, k, adds, b_along_k, a_along_k);
-        if (tile.engine == sg::cuda_engine::wgmma) tile.parts = 1; // and not as many as there is room for
+        if constexpr (std::is_same_v<decltype(tile), sg::cuda_wgmma>)
+            tile.parts = 1; // and not as many as there is room for
         sg::cuda const with{.tile = tile};
         if (!b_along_k)
             CHECK(with.describe(sg::shape<T, T, Out>{.m = m, .n = n, .k = k}).find(sg::describe(tile)) !=
@@ -578,13 +573,12 @@ TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read li
         dc.download(now);
         CHECK(different(now, exact) == 0);
     };
-    using sg::cuda_engine;
     // Blocks of a cluster share what they fetch, below and beside each other; some of them have no tile.
     for (auto const& [below, beside] :
          {std::pair<short, short>{1, 2}, {2, 2}, {4, 1}, {1, 4}, {2, 4}, {4, 2}, {8, 1}, {1, 8}})
         for (bool const along_k : {false, true}) {
             auto const tile = [&, below = below, beside = beside](short rows, short cols, short depth) {
-                return sg::cuda_tile{cuda_engine::wgmma, rows, cols, depth, 1, 1, 3, 8, below, 0, beside};
+                return sg::cuda_wgmma{rows, cols, depth, 3, 8, below, beside};
             };
             check(sg::half(), sg::half(), tile(64, 64, 64), 328, 330, 200, false, along_k);
             check(sg::half(), float(), tile(64, 128, 64), 328, 336, 208, true, along_k, below == 2);
@@ -605,29 +599,26 @@ TEST_CASE("tiles as wide as a round of blocks needs, and large ones that read li
                 auto const width = static_cast<short>(wide);
                 short const stages = wide > 240 ? 3 : 4;
                 for (bool const b_along_k : {false, true}) {
-                    check(sg::half(), sg::half(), {cuda_engine::wgmma, 128, width, 64, 1, 1, stages, 8}, 200,
-                          n, 72, adds, b_along_k);
-                    check(sg::half(), float(), {cuda_engine::wgmma, 128, width, 64, 1, 1, stages, 8, 2}, 200,
-                          n, 72, adds, b_along_k);
+                    check(sg::half(), sg::half(), sg::cuda_wgmma{128, width, 64, stages, 8}, 200, n, 72, adds,
+                          b_along_k);
+                    check(sg::half(), float(), sg::cuda_wgmma{128, width, 64, stages, 8, 2}, 200, n, 72, adds,
+                          b_along_k);
                 }
                 check(std::int8_t(), std::int32_t(),
-                      {cuda_engine::wgmma, 128, width, 128, 1, 1, stages, 8, static_cast<short>(1 + adds)},
-                      200, n, 144, adds);
+                      sg::cuda_wgmma{128, width, 128, stages, 8, static_cast<short>(1 + adds)}, 200, n, 144,
+                      adds);
             }
-            check(sg::bfloat16(), sg::bfloat16(), {cuda_engine::wgmma, 192, 160, 64, 1, 1, 4, 8}, 200, n, 72,
-                  adds);
-            check(sg::bfloat16(), float(), {cuda_engine::wgmma, 192, 144, 64, 1, 1, 4, 8, 2}, 200, n, 72,
-                  adds);
-            check(sg::half(), sg::half(), {cuda_engine::wgmma, 192, 112, 64, 1, 1, 5, 8}, 200, n, 400, adds,
-                  false);
+            check(sg::bfloat16(), sg::bfloat16(), sg::cuda_wgmma{192, 160, 64, 4, 8}, 200, n, 72, adds);
+            check(sg::bfloat16(), float(), sg::cuda_wgmma{192, 144, 64, 4, 8, 2}, 200, n, 72, adds);
+            check(sg::half(), sg::half(), sg::cuda_wgmma{192, 112, 64, 5, 8}, 200, n, 400, adds, false);
         }
         for (sg::index_t const k : {400, 401, 402})
             for (auto const& [m, n] : {std::pair<sg::index_t, sg::index_t>{200, 300}, {4000, 90}}) {
-                check(1.0f, 1.0f, {cuda_engine::simt, 128, 64, 32, 8, 8, 3, 8}, m, n, k, adds);
-                check(1.0f, 1.0f, {cuda_engine::simt, 128, 96, 32, 8, 12, 3, 8}, m, n, k, adds);
-                check(1.0f, 1.0f, {cuda_engine::simt, 128, 96, 32, 8, 12, 3, 8, 1, 3}, m, n, k, adds);
-                check(1.0f, 1.0f, {cuda_engine::simt, 128, 128, 32, 8, 16, 3, 8}, m, n, k, adds);
-                check(1.0f, 1.0f, {cuda_engine::simt, 256, 128, 32, 8, 16, 4, 8}, m, n, k, adds);
+                check(1.0f, 1.0f, sg::cuda_simt{128, 64, 32, 8, 8, 3, 8}, m, n, k, adds);
+                check(1.0f, 1.0f, sg::cuda_simt{128, 96, 32, 8, 12, 3, 8}, m, n, k, adds);
+                check(1.0f, 1.0f, sg::cuda_simt{128, 96, 32, 8, 12, 3, 8, 3}, m, n, k, adds);
+                check(1.0f, 1.0f, sg::cuda_simt{128, 128, 32, 8, 16, 3, 8}, m, n, k, adds);
+                check(1.0f, 1.0f, sg::cuda_simt{256, 128, 32, 8, 16, 4, 8}, m, n, k, adds);
             }
     }
 }
@@ -639,15 +630,15 @@ TEST_CASE(
         WARN("skipped: tiles are not fetched by hardware here");
         return;
     }
-    auto const check = [&]<class T, class Out>(T, Out, sg::cuda_tile const& tile, sg::index_t m,
-                                               sg::index_t n, bool a_along_k, bool b_along_k) {
+    auto const check = [&]<class T, class Out>(T, Out, auto const& tile, sg::index_t m, sg::index_t n,
+                                               bool a_along_k, bool b_along_k) {
         sg::index_t const k = 272;
         CAPTURE(sg::describe(tile), m, n, a_along_k, b_along_k);
         sg::cuda with{.tile = tile};
         with.tf32 = std::is_same_v<T, float>;
         // As many rows and columns as the tile has, of NaN where there is one, leave them in shared memory.
         T const foul = std::is_integral_v<T> ? T(99) : T(std::nanf(""));
-        sg::index_t const rows = tile.m * tile.cluster, cols = tile.n * tile.beside;
+        sg::index_t const rows = tile.m * sg::blocks_below(tile), cols = tile.n * sg::blocks_beside(tile);
         // One matrix, or several behind each other.
         auto const filled = [&](sg::index_t side, bool along_k, sg::index_t count, auto const& value) {
             return along_k ? sg::matrix<T>(count * side, k, value) : sg::matrix<T>(count * k, side, value);
@@ -681,24 +672,22 @@ TEST_CASE(
             CHECK(different(now, exact) == 0);
         }
     };
-    using sg::cuda_engine;
     for (auto const& [m, n] : {std::pair<sg::index_t, sg::index_t>{1, 400}, {33, 400}, {400, 5}, {7, 24}})
         for (bool const a_along_k : {true, false})
             for (bool const b_along_k : {true, false}) {
                 for (auto const& [below, beside, parts] :
                      {std::tuple<short, short, short>{1, 1, 1}, {1, 1, 3}, {2, 1, 1}, {2, 2, 1}, {1, 4, 1}})
                     check(sg::bfloat16(), sg::bfloat16(),
-                          {cuda_engine::wgmma, 64, 128, 64, 1, 1, 3, 8, below, parts, beside}, m, n,
-                          a_along_k, b_along_k);
-                check(sg::half(), float(), {cuda_engine::wgmma, 128, 272, 64, 1, 1, 3, 8}, m, n, a_along_k,
+                          sg::cuda_wgmma{64, 128, 64, 3, 8, below, beside, parts}, m, n, a_along_k,
+                          b_along_k);
+                check(sg::half(), float(), sg::cuda_wgmma{128, 272, 64, 3, 8}, m, n, a_along_k, b_along_k);
+                check(std::int8_t(), std::int32_t(), sg::cuda_wgmma{128, 64, 128, 3, 8}, m, n, a_along_k,
                       b_along_k);
-                check(std::int8_t(), std::int32_t(), {cuda_engine::wgmma, 128, 64, 128, 1, 1, 3, 8}, m, n,
-                      a_along_k, b_along_k);
-                check(sg::fp8_e4m3(), float(), {cuda_engine::wgmma, 128, 64, 128, 1, 1, 3, 8}, m, n,
-                      a_along_k, b_along_k);
-                check(1.0f, 1.0f, {cuda_engine::wgmma, 64, 128, 32, 1, 1, 3, 8}, m, n, a_along_k, b_along_k);
-                check(1.0, 1.0, {cuda_engine::fp64, 64, 96, 16, 16, 48, 6, 8}, m, n, a_along_k, b_along_k);
-                check(1.0, 1.0, {cuda_engine::fp64, 96, 64, 16, 48, 32, 8, 8}, m, n, a_along_k, b_along_k);
+                check(sg::fp8_e4m3(), float(), sg::cuda_wgmma{128, 64, 128, 3, 8}, m, n, a_along_k,
+                      b_along_k);
+                check(1.0f, 1.0f, sg::cuda_wgmma{64, 128, 32, 3, 8}, m, n, a_along_k, b_along_k);
+                check(1.0, 1.0, sg::cuda_fp64{64, 96, 16, 16, 48, 6, 8}, m, n, a_along_k, b_along_k);
+                check(1.0, 1.0, sg::cuda_fp64{96, 64, 16, 48, 32, 8, 8}, m, n, a_along_k, b_along_k);
             }
 }
 
@@ -716,9 +705,8 @@ TEST_CASE("doubles are stored by lines where rows share sectors of memory") {
         for (double const beta : {0.0, 3.0}) {
             sg::matrix<double> exact = e, now(m, n);
             sg::gemm(sg::host{}, 2, a, sg::transposed(b), beta, exact);
-            for (sg::cuda_tile const& tile :
-                 {sg::cuda_tile{sg::cuda_engine::fp64, 64, 96, 16, 16, 48, 6, 8},
-                  sg::cuda_tile{sg::cuda_engine::fp64, 64, 64, 16, 32, 32, 6, 8}}) {
+            for (auto const& tile :
+                 {sg::cuda_fp64{64, 96, 16, 16, 48, 6, 8}, sg::cuda_fp64{64, 64, 16, 32, 32, 6, 8}}) {
                 CAPTURE(sg::describe(tile), n, beta);
                 sg::cuda::matrix<double> dc(gpu, e);
                 sg::gemm(sg::cuda{.tile = tile}, 2, da, sg::transposed(db), beta, dc);
@@ -741,8 +729,7 @@ TEST_CASE("doubles that the hardware stores, from all tiles, beside what is not 
     for (std::size_t j = 0; j < values.size(); ++j) values[j] = static_cast<double>(j % 7);
     sg::cuda::matrix<double> const bias(
         gpu, sg::matrix<double>(1, n, [&](auto, auto j) { return values[static_cast<std::size_t>(j)]; }));
-    for (sg::cuda_entry const& entry : sg::cuda_entries) {
-        if (entry.tile.engine != sg::cuda_engine::fp64) continue;
+    for (auto const& entry : sg::cuda_tiles_of<sg::cuda_fp64>) {
         sg::index_t const columns = (n - 1) / entry.tile.n + 1, blocks = gpu.where().units * entry.blocks;
         sg::index_t const m = (5 * blocks / 2 / columns + 1) * entry.tile.m - 6;
         auto const rows = support::integers<double>(m, k, 1), cols = support::integers<double>(k, n, 2);

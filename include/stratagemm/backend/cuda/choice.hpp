@@ -81,12 +81,14 @@ inline cuda_choosing<cuda_configuration> choose_given(cuda_query const& q, char 
             engine.candidates_as_given(q, given);
     });
     if (given.found || !real_type) return given;
-    if (cuda_tile const* const tile = only.as<cuda_tile>();
-        tile && fetches(tile->engine) && engine_takes(tile->engine, real_type, q.device))
-        if (cuda_choice const reals = choose_reals(q, real_type, only);
-            reals.by_reals && reals.tile.index() == only.index() &&
-            reals.tile.as<cuda_tile>()->engine == tile->engine)
-            given.best = reals, given.found = true;
+    bool const takes_reals = only.visit([&]<class Engine>(Engine const&) {
+        if constexpr (has_tiles<Engine>) return Engine::fetches && Engine::takes_type(q.device, real_type);
+        return false;
+    });
+    if (!takes_reals) return given;
+    if (cuda_choice const reals = choose_reals(q, real_type, only);
+        reals.by_reals && reals.tile.index() == only.index())
+        given.best = reals, given.found = true;
     return given;
 }
 

@@ -1,11 +1,15 @@
 // The engines: ways to multiply, a file each in engine/. A configuration is an engine with its parameters.
 #pragma once
 
+#include "engine/blocked.hpp"
 #include "engine/direct.hpp"
+#include "engine/fp64.hpp"
+#include "engine/mma.hpp"
 #include "engine/narrow.hpp"
 #include "engine/ordered.hpp"
+#include "engine/simt.hpp"
 #include "engine/small.hpp"
-#include "rest.hpp"
+#include "engine/wgmma.hpp"
 
 #include <variant>
 
@@ -35,9 +39,37 @@ public:
     static void for_each(F const& f) {
         (f(Engines{}), ...);
     }
+    // The engine of that number with the parameters of a tile (parameters_of()), as tuning keeps it.
+    static cuda_configuration_of of(std::vector<short> const& values) {
+        cuda_configuration_of made;
+        short number = 0;
+        for_each([&]<class Engine>(Engine const&) {
+            if constexpr (has_tiles<Engine>)
+                if (values[0] == number) made = tile_of<Engine>(values);
+            ++number;
+        });
+        return made;
+    }
+    friend std::vector<short> values_of(cuda_configuration_of const& c) {
+        return c.visit([&]<class Engine>(Engine const& engine) {
+            std::vector<short> values = {static_cast<short>(c.index())};
+            values.resize(11);
+            if constexpr (has_tiles<Engine>) put_parameters(engine, values);
+            return values;
+        });
+    }
 };
-using cuda_configuration =
-    cuda_configuration_of<cuda_direct, cuda_small, cuda_narrow, cuda_tile, cuda_ordered>;
+using cuda_configuration = cuda_configuration_of<cuda_direct, cuda_small, cuda_narrow, cuda_wgmma, cuda_simt,
+                                                 cuda_fp64, cuda_mma, cuda_blocked, cuda_ordered>;
+
+// Calls f with each built-in tile of each engine.
+template <class F>
+void for_each_built_in(F const& f) {
+    cuda_configuration::for_each([&]<class Engine>(Engine const&) {
+        if constexpr (has_tiles<Engine>)
+            for (auto const& e : cuda_tiles_of<Engine>) f(e);
+    });
+}
 
 inline std::string describe(cuda_configuration const& c) {
     return c.visit([](auto const& engine) { return engine.describe(); });
@@ -55,6 +87,15 @@ inline bool copies_lines(cuda_configuration const& c, cuda_way const& way) {
     return c.visit([&](auto const& engine) {
         if constexpr (requires { engine.copies_lines(way); }) return engine.copies_lines(way);
         return false;
+    });
+}
+
+// The definitions of a tile for the kernel that adds up sums of the last tiles.
+inline std::string cuda_tail_definitions(cuda_configuration const& c, cuda_form const& form) {
+    return c.visit([&](auto const& engine) -> std::string {
+        if constexpr (requires { engine.definitions(form); })
+            return form.tail ? engine.definitions(form) : "";
+        return {};
     });
 }
 

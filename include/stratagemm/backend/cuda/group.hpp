@@ -12,7 +12,7 @@ STRATAGEMM_BEGIN
 
 // How a group is multiplied: by launches of one tile that products share, or by separate launches.
 struct cuda_sharing {
-    cuda_tile tile;
+    cuda_blocked tile;
     std::vector<char> alone; // whether each of them is
 };
 
@@ -25,13 +25,15 @@ inline bool surely_shares(cuda_sides const& s) {
 // At most `table` products share a launch. Times are in cycles, and rough for a product that is alone: to choose a
 // kernel for each product would take longer than to run it.
 inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t element,
-                              std::vector<cuda_sides> const& all, int table, cuda_tile const* only) {
+                              std::vector<cuda_sides> const& all, int table, cuda_blocked const* only) {
     bool const any = !only; // whether tiles' rates are known
     double fastest = 1;     // multiply-adds of a multiprocessor
-    for (cuda_entry const& e : cuda_entries)
-        if (any && std::strchr(e.types, type) && engine_takes(e.tile.engine, type, d) &&
-            can_run(e.tile, d, element) && static_cast<double>(e.rate) > fastest)
-            fastest = static_cast<double>(e.rate);
+    if (any)
+        for_each_built_in([&]<class Tile>(cuda_built_in<Tile> const& e) {
+            if (std::strchr(e.types, type) && Tile::takes_type(d, type) && e.tile.can_run(d, element) &&
+                static_cast<double>(e.rate) > fastest)
+                fastest = static_cast<double>(e.rate);
+        });
     auto const tiles_along = [](std::ptrdiff_t side,
                                 short tile) { // ints divide sooner, and sides are ints to kernels
         auto const up = static_cast<unsigned>(side) + static_cast<unsigned>(tile) - 1;
@@ -49,8 +51,8 @@ inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t eleme
     };
     // A launch ends with its deepest tile. This tile began beside others, after its place in the table was found. When
     // the tile runs alone it has less than twice its share of the rate, and waits for memory at each of its steps.
-    auto const until = [&](cuda_entry const& e, double depth, double tiles) {
-        cuda_tile const& t = e.tile;
+    auto const until = [&](cuda_built_in<cuda_blocked> const& e, double depth, double tiles) {
+        cuda_blocked const& t = e.tile;
         double const present = tiles / d.units, fewest = 0.6 * e.blocks;
         double const beside = present > e.blocks ? e.blocks : present > fewest ? present : fewest;
         double const multiplying = static_cast<double>(t.m) * t.n / static_cast<double>(e.rate) * beside;
@@ -59,8 +61,8 @@ inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t eleme
     };
     // If `before` says that the launch would wait for its longest tiles, their products get separate launches if that
     // is faster.
-    auto const consider = [&](cuda_entry const& e, sums const& before) {
-        cuda_tile const& t = e.tile;
+    auto const consider = [&](cuda_built_in<cuda_blocked> const& e, sums const& before) {
+        cuda_blocked const& t = e.tile;
         double const area = static_cast<double>(t.m) * t.n, size = area / static_cast<double>(e.rate);
         double const once = 6000.0 / e.blocks + area * static_cast<double>(element) / 14; // begins, is stored
         bool const waits = until(e, before.deepest, before.tiles) > before.together;
@@ -92,7 +94,7 @@ inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t eleme
         if (best.tile.m == 0 || cycles < least) best = {t, std::move(alone)}, least = cycles;
         return shared;
     };
-    auto const consider_both = [&](cuda_entry const& e) {
+    auto const consider_both = [&](cuda_built_in<cuda_blocked> const& e) {
         sums none;
         none.together = 1e300;
         sums const all_together = consider(e, none);
@@ -102,7 +104,7 @@ inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t eleme
     if (only) {
         consider_both({"", *only, 1, 1});
     } else {
-        for (cuda_entry const& e : cuda_group_entries)
+        for (cuda_built_in<cuda_blocked> const& e : cuda_group_tiles)
             if (std::strchr(e.types, type)) consider_both(e);
     }
     return best;
@@ -201,7 +203,7 @@ public:
                     t.put(all_.first[at->place], turned_[static_cast<std::size_t>(at->place)],
                           piece_of(all_.first[at->place].a.cols), epilogue_of(at->place).bytes(), at->tiles);
                 cuda_grid const grid{static_cast<unsigned>(t.blocks),
-                                     static_cast<unsigned>(threads_of(sharing.tile))};
+                                     static_cast<unsigned>(sharing.tile.threads())};
                 if (status s = session_.launch(stream_, *p.kernel, grid, t.bytes.front()); !s) return s;
             }
         return {};
@@ -269,7 +271,7 @@ private:
             cuda_sides const& s = sides_[i];
             if (sharing.alone[i] || s.m == 0 || s.n == 0 || s.count == 0) continue;
             auto const place = static_cast<index_t>(i);
-            member next{kinds_[i], 0, place, sharing.tile.tiles(s) * s.count};
+            member next{kinds_[i], 0, place, tiles_of(sharing.tile, s) * s.count};
             if constexpr (has_epilogue) {
                 auto const found = std::find(texts.begin(), texts.end(), epilogue_of(place).text());
                 next.kind |= static_cast<int>(found - texts.begin()) << 2;

@@ -4,7 +4,6 @@
 #include "choice.hpp"
 #include "fetched.hpp"
 #include "kernels/reals.cu.hpp"
-#include "rest_launch.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -76,6 +75,7 @@ public:
     using b_type = B;
     using in_type = In;
     using out_type = Out;
+    using packing = cuda_packing<In>;
     using scalar = Scalar;
     static constexpr bool has_one_type = stratagemm::has_one_type<Problem>;
     static constexpr char letter = type_letter<In>();
@@ -277,8 +277,8 @@ public:
         index_t runs = p_.c.rows * fours(p_.c.cols) / 4;
         if constexpr (has_tails<Engine>)
             if (tail) {
-                sums.count = sum.count = static_cast<int>(way.whole / engine.blocks_of_cluster());
-                runs = engine.tail(way, sides()) * (engine.m * engine.n / 4);
+                sums.count = sum.count = static_cast<int>(way.whole / blocks_of_cluster(engine));
+                runs = (tiles_of(engine, sides()) - way.whole) * (engine.m * engine.n / 4);
             }
         // If there are many parts of few elements, several threads add up each element.
         int const slices = tail || way.invariant || way.parts(p_.a.cols) < 16 ? 1
@@ -326,13 +326,14 @@ public:
     // Rows of workspace begin at multiples of four; those of a tail, the tiles that are in parts where the others are
     // whole, are whole tiles.
     template <class Engine>
-    static constexpr bool has_tails = requires(Engine const& e, cuda_sides const& s) {
-        e.tail(cuda_way{}, s);
+    static constexpr bool has_tails = requires {
+        Engine::divides_last_round(sizeof(In));
     };
     template <class Engine>
     static index_t sums_of_parts(Engine const& engine, cuda_way const& way, cuda_sides const& s) {
         if constexpr (has_tails<Engine>)
-            if (way.whole > 0) return way.parts(s.k) * engine.tail(way, s) * engine.m * engine.n;
+            if (way.whole > 0)
+                return way.parts(s.k) * (tiles_of(engine, s) - way.whole) * engine.m * engine.n;
         return way.parts(s.k) * s.m * fours(s.n);
     }
     template <class Engine>
@@ -376,9 +377,10 @@ public:
     // Whether an engine for real numbers reads A along k as it lies, with lines that can be fetched or not.
     static bool takes_a_along_k(cuda_configuration const& c, bool can_be_fetched) {
         return c.visit([&](auto const& engine) {
-            if constexpr (requires { engine.reads_lines(); })
-                return !engine.reads_lines() || (can_be_fetched && engine.takes_along_k(sizeof(real_t<In>)));
-            return true;
+            if constexpr (requires { engine.takes_along_k(sizeof(In)); })
+                return can_be_fetched && engine.takes_along_k(sizeof(real_t<In>));
+            else
+                return true;
         });
     }
     // Multiplies complex numbers as twice as many real ones (kernels/reals.cu.hpp), one product of the batch after

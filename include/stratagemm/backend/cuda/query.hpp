@@ -56,7 +56,7 @@ struct cuda_form {
 };
 
 // How far apart the lines of a copy are, with `length` elements each. Lines begin at multiples of 16 bytes. Long lines
-// begin with a line of the cache, since tiles are fetched sooner from such lines (model.hpp).
+// begin with a line of the cache, since tiles are fetched sooner from such lines (engine/tile_cost.hpp).
 constexpr std::ptrdiff_t line_of_copy(std::ptrdiff_t length, std::size_t element) {
     auto const size = static_cast<std::ptrdiff_t>(element), unit = (length * size < 1024 ? 16 : 128) / size;
     return (length + unit - 1) / unit * unit;

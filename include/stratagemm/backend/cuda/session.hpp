@@ -10,16 +10,7 @@
 #include "../../device/warpgroups.hpp"
 #include "compiler.hpp"
 #include "engines.hpp"
-#include "kernels/blocked.cu.hpp"
-#include "kernels/copies.cu.hpp"
-#include "kernels/fp64.cu.hpp"
-#include "kernels/mma.cu.hpp"
-#include "kernels/pipeline.cu.hpp"
-#include "kernels/prelude.cu.hpp"
-#include "kernels/rows.cu.hpp"
-#include "kernels/shared.cu.hpp"
-#include "kernels/simt.cu.hpp"
-#include "kernels/wgmma.cu.hpp"
+#include "launch.hpp"
 #include "memory.hpp"
 
 #include <array>
@@ -41,20 +32,6 @@ struct cuda_kernel_key {
 
     friend bool operator==(cuda_kernel_key const&, cuda_kernel_key const&) = default;
     friend auto operator<=>(cuda_kernel_key const&, cuda_kernel_key const&) = default;
-};
-
-struct cuda_compiled {
-    CUfunction function = nullptr; // of a module that stays as long as the process
-    unsigned shared_bytes = 0,
-             fixed_bytes = 0; // of shared memory: asked for by a launch, and the kernel's own
-    int resident = 1;         // blocks that a multiprocessor has room for
-};
-
-struct cuda_grid {
-    unsigned blocks = 1, threads = 1;
-    unsigned cluster = 1; // blocks of a cluster
-    bool overlaps = true; // the kernel waits by itself for those before it (prelude.cu.hpp)
-    unsigned each = 0;    // blocks of a multiprocessor at most; 0: as many as it has room for
 };
 
 class cuda_session {
@@ -103,8 +80,10 @@ public:
     context_scope enter() const { return context_scope(context_); }
 
     // The tile that tuning found for products of that size; no tile if there was no tuning.
-    cuda_tile tuned_for(tuning_bucket const& b) { return tuning_ ? tuning_->find(b) : cuda_tile{}; }
-    void keep_tuned(tuning_bucket const& b, cuda_tile const& tile) { tuning_->keep(b, tile); }
+    cuda_configuration tuned_for(tuning_bucket const& b) {
+        return tuning_ ? tuning_->find(b) : cuda_configuration{};
+    }
+    void keep_tuned(tuning_bucket const& b, cuda_configuration const& tile) { tuning_->keep(b, tile); }
 
     // The first call for a key compiles the kernel, from the source that make() gives.
     template <class Key = cuda_kernel_key, class Make>
@@ -245,12 +224,10 @@ private:
         }
         // The tuning comes before the context and the pool: nothing would give these back if there were no memory for
         // the tuning.
-        tuning_.emplace(
-            program_store::standard(),
-            device_.name + ' ' + device_.architecture() + ", nvrtc " + cuda_compiler::get().version(),
-            std::string(cuda_elements_text) + cuda_numbers_text + cuda_product_text + cuda_blocked_text +
-                fetches_text + wgmma_text + cuda_pipeline_text + cuda_simt_text + cuda_fp64_text +
-                cuda_shared_text + cuda_rows_text + cuda_wgmma_text + cuda_copies_text + cuda_mma_text);
+        tuning_.emplace(program_store::standard(),
+                        device_.name + ' ' + device_.architecture() + ", nvrtc " +
+                            cuda_compiler::get().version(),
+                        kernels_of_tuning());
         CUdevice id = 0;
         (void)driver().cuDeviceGet(&id, ordinal);
         if (CUresult const code = driver().cuDevicePrimaryCtxRetain(&context_, id); code != CUDA_SUCCESS) {
@@ -258,6 +235,18 @@ private:
             return;
         }
         make_pool();
+    }
+
+    // The kernels of the tiles that tuning may keep: if they change, tiles are looked for anew. 2: their engines are
+    // known by their places in the list.
+    static std::string kernels_of_tuning() {
+        std::string text = std::string("2") + cuda_elements_text + cuda_numbers_text + cuda_product_text +
+                           fetches_text + wgmma_text + cuda_pipeline_text + cuda_shared_text +
+                           cuda_rows_text + cuda_copies_text;
+        cuda_configuration::for_each([&]<class Engine>(Engine const&) {
+            if constexpr (has_tiles<Engine>) text += Engine::text;
+        });
+        return text;
     }
 
     // A private pool, which does not change the settings of the device's pool, since these belong to the program. Some
@@ -335,7 +324,7 @@ private:
     std::optional<error> fault_;
     program_store cache_ = program_store::standard();
     build_once_by<cuda_compiled, cuda_kernel_key, dialect_key> kernels_;
-    std::optional<tuning_store<cuda_tile>> tuning_;
+    std::optional<tuning_store<cuda_configuration>> tuning_;
     transfer_pool<cuda_event> transfers_;
 };
 

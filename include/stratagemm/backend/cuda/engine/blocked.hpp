@@ -1,0 +1,149 @@
+// Tiles pass through registers to shared memory: any type, stride and architecture.
+#pragma once
+
+#include "blocked.cu.hpp"
+#include "tile_cost.hpp"
+
+STRATAGEMM_BEGIN
+
+struct cuda_blocked {
+    static constexpr char const* name = "blocked";
+    static constexpr char const* text = cuda_blocked_text; // of the kernel
+    static constexpr bool fetches = false;                 // by hardware
+    static constexpr bool reads_lines() { return false; }
+
+    short m = 0, n = 0, k = 0;      // of C, and the depth of what is in shared memory at a time
+    short micro_m = 1, micro_n = 1; // of C for each thread
+    short stages = 2;               // of shared memory
+    short group = 8;                // rows of tiles that are walked through together
+    short parts = 0;                // of k, summed each by itself; 0: as the cost says
+
+    friend bool operator==(cuda_blocked const&, cuda_blocked const&) = default;
+    friend auto operator<=>(cuda_blocked const&, cuda_blocked const&) = default;
+
+    static bool takes_type(cuda_device const&, char) { return true; }
+    static bool takes(cuda_query const& q) {
+        return !q.layout.widens() && !cuda_few_columns::are_read_once(q);
+    }
+    static bool keeps_order(cuda_order const& order, char, cuda_device const&) {
+        return !order.on_tensor_cores;
+    }
+    template <class F>
+    static void candidates(cuda_query const& q, F& f);
+    template <class F>
+    void candidates_as_given(cuda_query const& q, F& f) const;
+
+    constexpr int threads() const { return m / micro_m * (n / micro_n); }
+    std::string describe() const { return describe_tile(*this); }
+
+    // What tuning may try.
+    bool can_run(cuda_device const&, std::size_t, bool = true) const { return true; }
+    bool is_legal(std::size_t, std::size_t scalar) const {
+        std::size_t const shared = static_cast<std::size_t>(2 * k * (m + n + 8)) * scalar,
+                          sums = static_cast<std::size_t>(micro_m * micro_n) * scalar;
+        auto const loads = [&](int side) { return side * k % threads() == 0 && side * k <= 32 * threads(); };
+        return threads() >= 64 && threads() <= 512 && micro_tiles_fit(*this, 1, 1) && stages == 2 &&
+               k <= 32 && loads(m) && loads(n) && sums <= 512 && shared <= 48 * 1024;
+    }
+
+    // What ways there are.
+    std::ptrdiff_t terms(std::ptrdiff_t of_k) const { return ((of_k - 1) / k + 1) * k; }
+    std::ptrdiff_t least_part() const { return 4 * k; }
+    bool may_shift(cuda_query const&, bool) const { return false; }
+    bool sums_pieces() const { return true; }
+    int blocks_with_pieces(int blocks) const { return blocks; }
+    static bool adds_up_together(std::size_t) { return false; }
+    static bool divides_last_round(std::size_t) { return false; }
+
+    std::string definitions(cuda_form const& form) const {
+        cuda_definitions d;
+        d("DENSE", form.dense).tile(*this, stages, group, 1).form(form).only("TOGETHER", form.together);
+        return d("TABLE", form.table)("TABLE_STATES", form.table_states).text();
+    }
+    template <class In, class Out, class, class, class Epilogue>
+    cuda_source source(cuda_form const& form, Epilogue const& epilogue) const {
+        return cuda_source_of<In, Out>(name, cuda_blocked_text, epilogue, definitions(form));
+    }
+    template <class Product>
+    status launch(Product const& p, cuda_way const& way, cuda_arena& memory) const {
+        return p.run_in_parts(*this, way, p.form_as_lying(way), memory);
+    }
+    template <class Product, class Arguments, class Epilogue>
+    status run(Product const& p, cuda_way const& way, cuda_form const& form, Arguments const& x,
+               Epilogue const& epilogue, cuda_arena&) const {
+        auto compiled = p.compiled(*this, form, epilogue);
+        if (!compiled) return compiled.take_status();
+        std::ptrdiff_t const blocks = blocks_of(*this, *this, form, way, p.sides());
+        return p.launch(**compiled, form, blocks, threads(), x, p.spread_out(blocks));
+    }
+};
+
+template <>
+inline constexpr cuda_built_in<cuda_blocked> cuda_tiles_of<cuda_blocked>[] = {
+    {"s", {128, 128, 8, 8, 8}, 2, 96},      {"s", {64, 64, 16, 8, 4}, 4, 68},
+    {"s", {64, 128, 8, 8, 4}, 3, 80},       {"s", {64, 128, 4, 8, 4}, 3, 68},
+    {"thwb45", {128, 128, 8, 8, 8}, 2, 75}, {"tb", {64, 64, 16, 8, 4}, 4, 62},
+    {"thwb", {64, 128, 8, 8, 4}, 3, 54},    {"thwb", {64, 128, 4, 8, 4}, 3, 60},
+    {"sthwb45", {32, 32, 16, 2, 2}, 6, 34}, {"d", {64, 64, 16, 4, 4}, 3, 45},
+    {"d", {32, 128, 4, 8, 4}, 2, 42},       {"d", {32, 128, 8, 4, 4}, 2, 42},
+    {"d", {32, 32, 16, 2, 2}, 6, 25},       {"c", {64, 64, 8, 4, 4}, 3, 22},
+    {"c", {32, 32, 8, 2, 2}, 6, 12},        {"z", {32, 32, 8, 2, 2}, 4, 8},
+};
+
+// Tiles for groups, whose products share a launch. A multiprocessor runs one block of a larger tile at a time, and
+// idles while that block begins and ends.
+inline constexpr cuda_built_in<cuda_blocked> cuda_group_tiles[] = {
+    {"sthwb", {64, 64, 16, 8, 4}, 4, 62},
+    {"sthwb", {32, 32, 8, 4, 4}, 12, 45}, // of fp8 it spills on sm_100a
+    {"sthwb45", {32, 32, 16, 2, 2}, 6, 26},
+    {"d", {64, 64, 8, 8, 4}, 3, 45},
+    {"d", {32, 32, 8, 4, 4}, 8, 32},
+    {"d", {32, 32, 16, 2, 2}, 6, 25},
+    {"c", {64, 64, 8, 4, 4}, 3, 22},
+    {"c", {32, 32, 8, 2, 2}, 6, 12},
+    {"z", {32, 32, 8, 2, 2}, 4, 8},
+};
+
+class cuda_blocked_cost : public cuda_tile_cost<cuda_blocked_cost, cuda_blocked> {
+    friend class cuda_tile_cost<cuda_blocked_cost, cuda_blocked>;
+
+public:
+    cuda_blocked_cost(cuda_query const& q, cuda_blocked const& t, int blocks, double rate,
+                      cuda_way const& way)
+        : cuda_tile_cost(q, t, {.a_along_k = q.layout.a_along_k, .b_along_k = q.layout.b_along_k}, blocks,
+                         rate, way) {}
+
+private:
+    // Products of bytes have few terms: most of their blocks begin while others store.
+    double begins() const { return element_ == 1 ? 3300 : 3700; }
+    // Cycles until the operands of a step of k have come. They are stored before threads, a few warps, multiply them.
+    double shortest_step(double) const {
+        double const each = t_.micro_m * t_.micro_n * t_.k; // multiply-adds of a thread
+        return element_ == 4   ? 610 + 2.07 * each
+               : element_ == 8 ? 2200 + 5 * each
+               : element_ == 2 ? 500 + 4.5 * each
+                               : 450 + 3.8 * each;
+    }
+    // Lines of B along k are read by fewer threads beside each other.
+    double rate_by_layout() const { return element_ == 4 && layout_.b_along_k ? 0.93 : 1; }
+    // Bytes of C that a multiprocessor stores in a cycle, and nothing else meanwhile. Warps that lie along n store whole
+    // lines. Sums of parts of k have aligned rows in workspace, whatever the rows of C are.
+    double bytes_stored() const { return t_.n / t_.micro_n % 32 != 0 ? 6 : element_ == 2 ? 20 : 28; }
+    bool stores_to_workspace() const { return element_ == 4 && how_.part > 0 && bytes_stored() < 7.5; }
+    double gathering_begins() const { return element_ == 2 ? 3000 : 4500; }
+};
+
+template <class F>
+void cuda_blocked::candidates(cuda_query const& q, F& f) {
+    for (auto const& e : cuda_tiles_of<cuda_blocked>)
+        if (std::strchr(e.types, q.type))
+            cuda_ways_of_tile<cuda_blocked, cuda_blocked_cost, F>(q, e.tile, e.blocks,
+                                                                  static_cast<double>(e.rate), f)
+                .ask();
+}
+template <class F>
+void cuda_blocked::candidates_as_given(cuda_query const& q, F& f) const {
+    if (!q.layout.widens()) ways_as_given<cuda_blocked_cost>(q, *this, f);
+}
+
+STRATAGEMM_END
