@@ -171,6 +171,30 @@ private:
     std::uint64_t state_ = 1;
 };
 
+// An engine is its own file and a place in a list: this one adds rows up in no time, if there are few.
+struct toy {
+    static constexpr char const* name = "toy";
+    short rows = 0;
+
+    friend bool operator==(toy const&, toy const&) = default;
+    friend auto operator<=>(toy const&, toy const&) = default;
+
+    static bool takes(sg::cuda_query const& q) { return q.sides.m <= 4; }
+    static bool keeps_order(sg::cuda_order const&, char, sg::cuda_device const&) { return false; }
+    template <class F>
+    static void candidates(sg::cuda_query const& q, F& f) {
+        sg::cuda_way way;
+        way.cycles = 1;
+        f(toy{static_cast<short>(q.sides.m)}, way);
+    }
+    std::string describe() const { return "toy, " + std::to_string(rows) + " rows"; }
+    template <class In, class Out, class, class, class Epilogue>
+    sg::cuda_source source(sg::cuda_form const& form, Epilogue const& epilogue) const {
+        sg::cuda_definitions d;
+        return sg::cuda_source_of<In, Out>(name, "", epilogue, d("ROWS", rows).form(form).text());
+    }
+};
+
 std::vector<asked> all_asked() {
     std::vector<asked> all;
     sg::cuda_layout const layouts[] = {{true, false}, {true, true}, {false, false}, {false, true}};
@@ -256,4 +280,24 @@ TEST_CASE("CUDA: each product is multiplied by the engine and the tile of the li
         CHECK(line == expected);
     }
     if (written.is_open()) written << ")\"\n";
+}
+
+TEST_CASE("CUDA: an engine that is added to the list is chosen, and has its source") {
+    using list = sg::cuda_configuration_of<sg::cuda_direct, toy, sg::cuda_blocked>;
+    sg::cuda_device const device = device_of(80);
+    auto const chosen = [&](std::ptrdiff_t m) {
+        sg::cuda_choosing<list> all;
+        all.ask_all({.device = device, .type = 's', .element = 4, .sides = {m, 500, 500, 1}});
+        return all.best.tile;
+    };
+    auto const text = [](auto const& engine) { return engine.describe(); };
+    CHECK(chosen(3).visit(text) == "toy, 3 rows");
+    CHECK(chosen(300).visit(text).starts_with("blocked"));
+    CHECK(chosen(3).as<toy>()->rows == 3);
+    sg::cuda_source const source = chosen(3).visit([](auto const& engine) {
+        return engine.template source<float, float, float, float>(sg::cuda_form{},
+                                                                  sg::cuda_epilogue<float>(sg::identity{}));
+    });
+    CHECK(std::string(source.kernel) == "toy");
+    CHECK(source.text.find("#define ROWS 3\n") != std::string::npos);
 }

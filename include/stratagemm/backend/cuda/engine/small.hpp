@@ -46,8 +46,8 @@ struct cuda_small {
                      static_cast<short>((m - 1) / along_m + 1), static_cast<short>(width)};
         // The bytes include gaps in shared memory, of which a block has 48 KB.
         std::size_t const bytes = static_cast<std::size_t>((m + n) * k) * element * 9 / 8 + 32;
-        auto const fits = [&](std::size_t products, std::size_t kilobytes) {
-            return products * bytes <= kilobytes * 1024;
+        auto const fits = [&](std::size_t some, std::size_t kilobytes) {
+            return some * bytes <= kilobytes * 1024;
         };
         auto const dense = [&] { // a group begins at a multiple of 16 bytes
             auto const size = static_cast<std::size_t>(t.products) * element;

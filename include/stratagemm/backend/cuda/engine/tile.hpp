@@ -134,7 +134,7 @@ private:
     std::ptrdiff_t tiles() const { return ((s_.m - 1) / t_.m + 1) * ((s_.n - 1) / t_.n + 1); }
     void with(cuda_way way) const {
         int const beside = way.piece > 0 && way.part == 0 ? t_.blocks_with_pieces(blocks_) : blocks_;
-        way.cycles = Cost(q_, t_, beside, rate_, way).cycles();
+        way.cycles = Cost(q_, t_, beside, rate_, way).cycles(f_.least());
         f_(t_, way);
     }
     void with_parts(std::ptrdiff_t part, std::ptrdiff_t whole) const {

@@ -25,11 +25,17 @@ public:
           size_of_b_(layout_.b_bytes > 0 ? layout_.b_bytes : size_), sum_size_(element_ < 4 ? 4 : size_),
           parts_(real(how_.parts(s_.k))), whole_(real(how_.whole)),
           tiles_(up(s_.m, std::ptrdiff_t{t.m} * blocks_below(t)) * blocks_below(t) *
-                 up(s_.n, std::ptrdiff_t{t.n} * blocks_beside(t)) * blocks_beside(t) * real(s_.count)) {}
+                 up(s_.n, std::ptrdiff_t{t.n} * blocks_beside(t)) * blocks_beside(t) * real(s_.count)),
+          not_fetchable_(copied_of(s_.m, layout_.a_along_k, form_.a_along_k) +
+                         copied_of(s_.n, layout_.b_along_k, form_.b_along_k)) {}
 
-    double cycles() const {
+    // Or more than `most`, if the cycles are. Most ways need longer than the best one even for what is soon counted.
+    double cycles(double most = 1e300) const {
+        double const begins = self().begins(), ends = gathering(), copies = copying();
+        double const at_least = (begins + least_rounds() + ends + copies) * (1 - 1e-9); // whatever is rounded
+        if (at_least > most) return at_least;
         double const summing = longer(summing_tiles(), moving()) + adding_up() / 2;
-        double const working = self().begins() + summing + gathering() + copying();
+        double const working = begins + summing + ends + copies;
         bool const gathers = how_.part > 0 && !how_.together;
         return longer(working, launching(1 + gathers + (copied() > 0), Tile::fetches));
     }
@@ -102,18 +108,14 @@ protected:
         bool const copies = lies_along_k != along_k || line * element_ % 16 != 0;
         return Tile::reads_lines() && copies ? real(side) * real(s_.k * s_.count) * size_ : 0;
     }
-    double not_fetchable() const {
-        return copied_of(s_.m, layout_.a_along_k, form_.a_along_k) +
-               copied_of(s_.n, layout_.b_along_k, form_.b_along_k);
-    }
     // Whether operands that the hardware cannot fetch, or that have to be widened, lie as the tile takes them.
     bool copies_itself() const {
-        return how_.whole == 0 && (not_fetchable() > 0 || layout_.widens()) &&
+        return how_.whole == 0 && (not_fetchable_ > 0 || layout_.widens()) &&
                form_.a_along_k == layout_.a_along_k && form_.b_along_k == layout_.b_along_k;
     }
     // Bytes of operands that are copied before the product.
     double copied() const {
-        return self().takes_lines() || self().by_words() || self().shifts() ? 0 : not_fetchable();
+        return self().takes_lines() || self().by_words() || self().shifts() ? 0 : not_fetchable_;
     }
     double copying() const {
         double const bytes_per_cycle = element_ == 1 ? 14 : element_ == 2 ? 19 : 18;
@@ -210,6 +212,20 @@ protected:
         }
         return cycles + self().round(beside, each < 1 ? each : 1, depth, stored, !others_follow);
     }
+    // What rounds() is at least: all blocks multiply, and wait for the steps of k.
+    double least_rounds(double tiles, std::ptrdiff_t depth) const {
+        auto const places = real(units_ * blocks_);
+        auto const full = real(static_cast<std::ptrdiff_t>(tiles / places));
+        double const each = real(t_.m) * t_.n * terms(depth) / (rate_ * self().rate_by_layout()),
+                     waits = waiting(depth, blocks_);
+        double const left = tiles > full * places ? each + self().between_tiles() : 0;
+        return full * ((each * blocks_ > waits ? each * blocks_ : waits) + self().between_tiles()) + left;
+    }
+    double least_rounds() const {
+        if (how_.whole > 0)
+            return least_rounds(whole_, s_.k) + least_rounds((tiles_ - whole_) * parts_, how_.part);
+        return how_.part > 0 ? least_rounds(tiles_ * parts_, how_.part) : least_rounds(tiles_, s_.k);
+    }
     double summing_tiles() const {
         if (how_.whole > 0)
             return rounds(whole_, s_.k, result_, false, true) +
@@ -291,6 +307,7 @@ protected:
     double size_, result_;                    // bytes of an element, and of one of C
     double size_of_a_, size_of_b_, sum_size_; // as the operands are stored, and of a sum of a part of k
     double parts_, whole_, tiles_;
+    double not_fetchable_; // bytes of operands that the hardware cannot fetch
 };
 
 STRATAGEMM_END
