@@ -254,6 +254,43 @@ transforms() {
         }' fft-host-epyc.txt
 }
 
+# Each length on a device, in a captured graph: microseconds, over the peers, and over a copy where one of as many bytes
+# was timed.
+transforms_on_cuda() {
+    echo "| transforms | type | us | over cuFFT | over VkFFT | over a copy | error |"
+    echo "| --- | --- | ---: | ---: | ---: | ---: | ---: |"
+    awk '/^graph points:/ {
+            split($2, part, "/")
+            points = substr(part[1], 8); batch = substr(part[2], 7)
+            row = points " points" (part[4] == "" ? "" : ", " part[4]) (batch == 1 ? ", one" : ", " batch)
+            cufft = vkfft = copy = error = ""
+            for (i = 4; i <= NF; ++i) {
+                name = $i == "cuFFT" || $i == "VkFFT" || $i == "copy" ? $i : name
+                if ($i ~ /^[(][0-9.]+[)]$/) {
+                    ratio = substr($i, 2, length($i) - 2)
+                    if (name == "cuFFT") cufft = ratio
+                    if (name == "VkFFT") vkfft = ratio
+                    if (name == "copy") copy = ratio
+                }
+                if ($i == "error") error = $(i + 1)
+            }
+            sub(/,$/, "", error)
+            printf "| %s | %s | %s | %s | %s | %s | %s |\n", row, part[3], $3, cufft, vkfft, copy, error
+        }' fft-cuda-h200.txt
+}
+
+# Microseconds of a Toeplitz matrix times columns in a captured graph, and how many times as long others take.
+toeplitz_on_cuda() {
+    echo "| matrix | columns | directly | by transforms, kept | cuFFT calls | cuBLAS |"
+    echo "| --- | ---: | ---: | ---: | ---: | ---: |"
+    awk '/ columns, graph: / {
+            row = "| " $1 " x " $3 " | " $5 " |"
+            for (i = 7; i <= NF; ++i)
+                if ($i == "us") row = row " " $(i - 1) " us, " substr($(i + 1), 2, length($(i + 1)) - 2) " |"
+            print row
+        }' toeplitz-cuda-h200.txt
+}
+
 # Each way to divide the work: instructions, registers, shared memory; and, of a run on a device, microseconds.
 variants() {
     awk '/^transforms/ {
@@ -287,7 +324,7 @@ variants() {
                 least == most ? least : least " to " most, shared[1], shared[2]
             for (i = 1; i <= columns; ++i) printf " %s, %s; %s, %s |", us[1, i], us[3, i], us[2, i], us[4, i]
             print ""
-        }' fft-variants-sm90a.txt
+        }' fft-variants-h200.txt
 }
 
 # How many times as fast as gemm.
@@ -390,7 +427,7 @@ table() {
     case $1 in
     approximate | approximate_on_cuda) "$1" ;;
     host_means | devices | sweeps | emulated | strassen | sparse) "$1" ;;
-    transforms | variants | dense_by_transforms) "$1" ;;
+    transforms | transforms_on_cuda | toeplitz_on_cuda | variants | dense_by_transforms) "$1" ;;
     *) echo "docs/tables.sh: there is no table $1" >&2 && exit 1 ;;
     esac
 }
