@@ -18,7 +18,7 @@ template <class R>
 struct fourier_room {
     std::uint32_t *rows, *cols; // buckets, and 1 << 31 for a sign
     R *tables, *sketches;       // sketches: of a panel of A, beside one of B
-    spectrum_number<R>*spectra, *sum;
+    dft_complex<R>*spectra, *sum;
 
     template <class Take>
     void each(index_t m, index_t n, sketch_size size, Take&& take) {
@@ -31,7 +31,7 @@ struct fourier_room {
 // A: m x k, and B as n x k.
 template <class Base, class R>
 class fourier_sketch {
-    using number = spectrum_number<R>;
+    using number = dft_complex<R>;
     using forward = problem<dft<R>, view<R const>, view<number>>;
     using back = problem<irdft<R>, view<number const>, view<R>>;
     static constexpr index_t width = compressed_width<R>;

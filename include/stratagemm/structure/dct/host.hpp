@@ -20,7 +20,7 @@ public:
     using C = typename Q::c_type;
     using S = typename Q::scalar;
     using X = typename Q::b_type;
-    using number = dct_number<R>;
+    using number = dft_complex<R>;
     static constexpr index_t width = complex_like<X> ? 2 : 1; // lines of a column
 
     explicit dct_job(Q const& problem) : p(problem), n(p.a.rows), type(p.a.type), first(p.a.first) {

@@ -88,7 +88,7 @@ public:
             using R = real_of_shape<S>;
             index_t const lines = columns_at_once(s) * lines_of_column<S>, length = length_of(s);
             need = inner().workspace(inner_shape<R>{length, lines, length});
-            space::share(need) += bytes<dct_number<R>>(length * lines);
+            space::share(need) += bytes<dft_complex<R>>(length * lines);
         }
         return need;
     }
@@ -147,9 +147,9 @@ private:
     template <class S>
     using real_of_shape = real_t<typename S::wide_type>;
     template <class R>
-    using inner_shape = shape<dft_form<R>, dct_number<R>, dct_number<R>>;
+    using inner_shape = shape<dft_form<R>, dft_complex<R>, dft_complex<R>>;
     template <class R>
-    using inner_problem = problem<dft<R>, view<dct_number<R> const>, view<dct_number<R>>>;
+    using inner_problem = problem<dft<R>, view<dft_complex<R> const>, view<dft_complex<R>>>;
 
     dft_product<P> inner() const { return dft_product<P>(this->base_); }
     template <class T>

@@ -8,28 +8,11 @@
 #pragma once
 
 #include "../dft.hpp"
+#include "../dft/number.hpp"
 
 STRATAGEMM_BEGIN
 
 enum class dct_type { ii = 2, iii = 3, iv = 4 };
-
-// A complex number, in this library's memory alone.
-template <class R>
-struct dct_number {
-    using value_type = R;
-    R re{}, im{};
-    constexpr dct_number() = default;
-    constexpr dct_number(R r, R i = R(0)) : re(r), im(i) {}
-    constexpr R real() const { return re; }
-    constexpr R imag() const { return im; }
-    friend constexpr dct_number operator*(dct_number a, dct_number b) {
-        return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-    }
-    friend constexpr dct_number operator+(dct_number a, dct_number b) { return {a.re + b.re, a.im + b.im}; }
-    friend constexpr dct_number operator-(dct_number a, dct_number b) { return {a.re - b.re, a.im - b.im}; }
-    friend constexpr bool operator==(dct_number, dct_number) = default;
-    constexpr dct_number conjugated() const { return {re, -im}; }
-};
 
 // The points of the complex transform.
 constexpr index_t dct_length(dct_type type, index_t n) {
@@ -40,12 +23,12 @@ template <class R>
 struct dct_tables {
     dct_type type;
     index_t n;
-    list<dct_number<R>> first, second;
+    list<dft_complex<R>> first, second;
     dct_tables* next = nullptr;
     int users = 0;
 
     dct_tables(dct_type t, index_t points) : type(t), n(points) {}
-    std::size_t bytes() const { return (first.size() + second.size()) * sizeof(dct_number<R>); }
+    std::size_t bytes() const { return (first.size() + second.size()) * sizeof(dft_complex<R>); }
 
     // False: there is no memory.
     [[gnu::cold]] bool build() {
@@ -62,7 +45,7 @@ struct dct_tables {
 
 private:
     // exp(-2 pi i (step k + begin) / turn)
-    static bool fill(list<dct_number<R>>& to, index_t count, index_t step, index_t begin, index_t turn) {
+    static bool fill(list<dft_complex<R>>& to, index_t count, index_t step, index_t begin, index_t turn) {
         if (!to.resize(static_cast<std::size_t>(count))) return false;
         for (index_t k = 0; k < count; ++k) {
             auto const w = root_of_unity((step * k + begin) % turn, turn);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "../../device/product.hpp"
+#include "number.hpp"
 #include "written.hpp"
 
 STRATAGEMM_BEGIN
@@ -30,17 +31,6 @@ device_kernel dft_kernel(text_numbers const& numbers, int items) {
     return kernel;
 }
 
-// A complex number in workspace.
-template <class R>
-struct dft_pair {
-    using value_type = R;
-    R re{}, im{};
-    constexpr dft_pair() = default;
-    constexpr dft_pair(R r, R i = R(0)) : re(r), im(i) {}
-    constexpr R real() const { return re; }
-    constexpr R imag() const { return im; }
-};
-
 // All points of a transform are rows of X and of C. Another type of this says which are, where dft_sampled is meant: it is
 // what kernels get for that.
 struct dft_all_points {};
@@ -53,7 +43,7 @@ class dft_on_device {
     using C = typename Q::c_type;
     using R = real_t<C>;
     using X = typename Q::b_type;
-    using Z = std::conditional_t<complex_like<C>, C, dft_pair<R>>; // in workspace
+    using Z = std::conditional_t<complex_like<C>, C, dft_complex<R>>; // in workspace
     using space = typename Q::space;
     template <class T>
     using handle = typename space::template handle<T>;

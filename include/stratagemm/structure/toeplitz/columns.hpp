@@ -15,7 +15,7 @@ class toeplitz_columns {
 public:
     using T = typename Q::c_type;
     using R = real_t<T>;
-    using number = spectrum_number<R>;
+    using number = dft_complex<R>;
     static constexpr bool is_real = !complex_like<T>;
 
     explicit toeplitz_columns(Q const& problem)

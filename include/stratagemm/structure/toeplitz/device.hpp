@@ -285,7 +285,7 @@ public:
                        arena& memory) const {
         using T = typename A::value_type;
         using R = real_t<T>;
-        using number = spectrum_number<R>;
+        using number = dft_complex<R>;
         typename arena::scope const scope(memory);
         spectrum_sides<T> const sides(a.rows_of_blocks(), a.cols_of_blocks());
         index_t const all = a.block_rows() * a.block_cols(), points = sides.points;
@@ -311,7 +311,7 @@ public:
     }
     template <class T>
     footprint spectrum_footprint(spectrum_sides<T> const& sides, index_t elements) const {
-        using number = spectrum_number<real_t<T>>;
+        using number = dft_complex<real_t<T>>;
         shape<dft_form<real_t<T>>, number, number> s{sides.points, elements, sides.points};
         s.a_facts.points = sides.points;
         footprint need;

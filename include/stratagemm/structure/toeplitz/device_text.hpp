@@ -310,7 +310,7 @@ std::string spectrum_rows_written(text_numbers const& numbers) {
 }
 template <class T>
 std::string spectrum_types() {
-    return kernel_types<T, T>() + "#define NUMBER " + kernel_type<spectrum_number<real_t<T>>>() + '\n';
+    return kernel_types<T, T>() + "#define NUMBER " + kernel_type<dft_complex<real_t<T>>>() + '\n';
 }
 
 // The kernel for some numbers of dft_writer, and those of a spectrum.

@@ -9,28 +9,11 @@
 #pragma once
 
 #include "../dft.hpp"
+#include "../dft/number.hpp"
 #include "kernels.hpp"
 #include "operand.hpp"
 
 STRATAGEMM_BEGIN
-
-// A complex number in memory, as far as transforms need one.
-template <class R>
-struct spectrum_number {
-    using value_type = R;
-    R re{}, im{};
-    constexpr spectrum_number() = default;
-    constexpr spectrum_number(R r, R i = R(0)) : re(r), im(i) {}
-    constexpr R real() const { return re; }
-    constexpr R imag() const { return im; }
-    friend constexpr spectrum_number operator*(spectrum_number x, spectrum_number y) {
-        return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
-    }
-    friend constexpr spectrum_number operator+(spectrum_number x, spectrum_number y) {
-        return {x.re + y.re, x.im + y.im};
-    }
-    friend constexpr bool operator==(spectrum_number, spectrum_number) = default;
-};
 
 // How a product with m x n blocks is transformed.
 template <class T>
@@ -140,7 +123,7 @@ private:
 // z = the elements (i, j) of all blocks, as the convolution has them: number t for the difference t of row and column.
 // A Hankel matrix is that of the columns backwards.
 template <class A, class R>
-void set_sequence(A const& a, index_t i, index_t j, index_t period, spectrum_number<R>* z) {
+void set_sequence(A const& a, index_t i, index_t j, index_t period, dft_complex<R>* z) {
     index_t const m = a.rows_of_blocks(), n = a.cols_of_blocks();
     R* const numbers = reinterpret_cast<R*>(z);
     constexpr index_t width = complex_like<typename A::value_type> ? 2 : 1;
@@ -165,7 +148,7 @@ void set_sequence(A const& a, index_t i, index_t j, index_t period, spectrum_num
 // The transform z of the sequence as rows of a spectrum, divided by the number of points, which the transform back is
 // not.
 template <class T, class R>
-void set_spectrum(spectrum_number<R> const* z, index_t n, spectrum_roots const& roots, R* to) {
+void set_spectrum(dft_complex<R> const* z, index_t n, spectrum_roots const& roots, R* to) {
     double const over = 1 / static_cast<double>(n);
     for (index_t k = 0; k < n; ++k, to += spectrum_sides<T>::width) {
         double const zr = z[k].re, zi = z[k].im;

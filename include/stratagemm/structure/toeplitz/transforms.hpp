@@ -106,7 +106,7 @@ public:
         using R = real_t<T>;
         typename arena::scope const scope(memory);
         spectrum_sides<T> const sides(a.rows_of_blocks(), a.cols_of_blocks());
-        auto const z = memory.template take<spectrum_number<R>>(sides.points);
+        auto const z = memory.template take<dft_complex<R>>(sides.points);
         spectrum_roots const roots(sides.points,
                                    memory.template take<dft_root>(spectrum_roots::size(sides.points)));
         for (index_t i = 0; i < a.block_rows(); ++i)
@@ -122,7 +122,7 @@ public:
         using R = real_t<T>;
         footprint need;
         space::share(need) =
-            bytes<spectrum_number<R>>(sides.points) + bytes<dft_root>(spectrum_roots::size(sides.points));
+            bytes<dft_complex<R>>(sides.points) + bytes<dft_root>(spectrum_roots::size(sides.points));
         return need + dft_footprint<R>(sides.points, 1);
     }
 
@@ -184,25 +184,25 @@ private:
 
     // ---- transforms in memory: of columns one after another, in place
     template <class R>
-    using dft_problem = problem<dft<R>, view<spectrum_number<R> const>, view<spectrum_number<R>>>;
+    using dft_problem = problem<dft<R>, view<dft_complex<R> const>, view<dft_complex<R>>>;
     template <class T>
     static auto dft_shape(outline<T> const& o, index_t columns, bool alone) {
         using R = real_t<T>;
-        shape<dft_form<R>, spectrum_number<R>, spectrum_number<R>> s{o.sides.points, columns, o.sides.points};
+        shape<dft_form<R>, dft_complex<R>, dft_complex<R>> s{o.sides.points, columns, o.sides.points};
         s.a_facts.points = o.sides.points, s.alone = alone;
         return s;
     }
     template <class R>
     footprint dft_footprint(index_t points, index_t columns) const {
-        shape<dft_form<R>, spectrum_number<R>, spectrum_number<R>> s{points, columns, points};
+        shape<dft_form<R>, dft_complex<R>, dft_complex<R>> s{points, columns, points};
         s.a_facts.points = points;
         return dft_product<P>(this->base_).workspace(s);
     }
     template <class R>
-    status transform(spectrum_number<R>* z, index_t points, index_t columns, bool back, arena& memory) const {
+    status transform(dft_complex<R>* z, index_t points, index_t columns, bool back, arena& memory) const {
         dft<R> d(points);
         d.conjugate = back;
-        view<spectrum_number<R>> const all{z, points, columns, 1, points};
+        view<dft_complex<R>> const all{z, points, columns, 1, points};
         return dft_product<P>(this->base_)(dft_problem<R>{{R(1)}, d, all, {}, all, all}, memory);
     }
 
@@ -275,7 +275,7 @@ private:
     template <class T, class Columns>
     status multiply_in_memory(outline<T> const& o, Columns const& columns, real_t<T> const* spectra,
                               arena& memory) const {
-        using number = spectrum_number<real_t<T>>;
+        using number = dft_complex<real_t<T>>;
         index_t const points = o.sides.points, most = at_a_time(o);
         number* const z = memory.template take<number>(points * most * o.q);
         number* const y = memory.template take<number>(points * most);
@@ -319,13 +319,13 @@ private:
     }
     // Elements [k, end) of a column z times the spectrum.
     template <class T, class R>
-    static void add_products(spectrum_number<R> const* z, index_t k, index_t end, index_t points,
-                             R const* spectrum, bool adds, spectrum_number<R>* y) {
+    static void add_products(dft_complex<R> const* z, index_t k, index_t end, index_t points,
+                             R const* spectrum, bool adds, dft_complex<R>* y) {
         for (; k < end; ++k) {
             R const* const at = spectrum + k * spectrum_sides<T>::width;
-            auto sum = spectrum_number<R>(at[0], at[1]) * z[k];
+            auto sum = dft_complex<R>(at[0], at[1]) * z[k];
             if constexpr (spectrum_sides<T>::is_real)
-                sum = sum + spectrum_number<R>(at[2], at[3]) * conjugate(z[k == 0 ? 0 : points - k]);
+                sum = sum + dft_complex<R>(at[2], at[3]) * conjugate(z[k == 0 ? 0 : points - k]);
             y[k] = adds ? y[k] + sum : sum;
         }
     }
