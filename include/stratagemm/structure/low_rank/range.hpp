@@ -7,12 +7,16 @@
 // S^T that is orthogonal to Q says how large the rest of A is. Where that may be small enough, fresh random vectors
 // certify it, summed in double (core/certificate.hpp). Each look for a certificate has its share of the probability to
 // err.
+//
+// On a device, blocks are larger, factors of Gram matrices stay there (device.hpp), and the pivots of a block tell how many
+// of its columns are taken. There are two passes, and a third one if the second finds columns far from orthogonal.
 #pragma once
 
 #include "../../core/certificate.hpp"
 #include "../../core/keep.hpp"
 #include "../factored.hpp"
 #include "../sketch.hpp"
+#include "device.hpp"
 #include "small.hpp"
 #include "widened.hpp"
 
@@ -51,7 +55,11 @@ public:
         most_ =
             options.rank > 0 ? smaller(options.rank + spare, sides) : static_cast<index_t>(m * n / (m + n));
         most_ = larger_of(most_, index_t{1});
-        block_ = smaller(most_, larger_of(index_t{8}, smaller(index_t{64}, sides / 32)));
+        // A device takes many columns at once, and all that are asked for, since a block costs a wait of the host.
+        if constexpr (on_host)
+            block_ = smaller(most_, larger_of(index_t{8}, smaller(index_t{64}, sides / 32)));
+        else
+            block_ = options.tolerance == 0 ? most_ : smaller(most_, larger_of(index_t{8}, sides / 8));
     }
 
     // The factors, once find() has succeeded: Q, then B, in memory that copies share.
@@ -63,7 +71,11 @@ public:
 
     status find() {
         if (status s = reserve(); !s) return s;
-        if (status s = search(); !s) return s;
+        if constexpr (on_host) {
+            if (status s = search(); !s) return s;
+        } else {
+            if (status s = search_by_pivots(); !s) return s;
+        }
         if (found_.rank == found_.room) return {};
         return move_to(found_.rank, [&](view<T, space> const& to_q, view<T, space> const& to_b) -> status {
             if (status s = policy_.leaf().copy(q(), to_q); !s) return s;
@@ -79,6 +91,7 @@ private:
             if (status s = sketch_rest(count, rest); !s) return s;
             if (!__builtin_isfinite(rest)) return refuse("A has Inf or NaN, or its squares overflow");
             if (rest == 0) break;
+            looks_ = look;
             if (options_.tolerance > 0 && rest * certified_factor(look) <= options_.tolerance * norm()) {
                 if (status s = certify(look); !s) return s;
                 if (found_.bound <= options_.tolerance) return shorten(look + 1);
@@ -89,6 +102,48 @@ private:
         }
         return finish();
     }
+    // The same on a device. Pivots of a block say how many of its columns the tolerance takes.
+    status search_by_pivots() {
+        while (found_.rank < most_) {
+            index_t const count = smaller(block_, most_ - found_.rank);
+            double rest = 0;
+            if (status s = sketch_rest(count, rest); !s) return s;
+            if (!__builtin_isfinite(rest)) return refuse("A has Inf or NaN, or its squares overflow");
+            if (rest == 0) break;
+            if (options_.tolerance > 0 &&
+                rest * certified_factor(looks_ + 1) <= options_.tolerance * norm()) {
+                if (status s = certify(++looks_); !s) return s;
+                if (found_.bound <= options_.tolerance) return {};
+            }
+            index_t const needed = columns_needed(count, rest);
+            index_t added = needed;
+            if (status s = add_block(count, added); !s) return s;
+            if (added == 0) break;
+            if (added < needed || needed == count) continue;
+            if (status s = certify(++looks_); !s) return s;
+            if (found_.bound <= options_.tolerance) return {};
+        }
+        return finish();
+    }
+    // Column j of the block has what the columns before it leave of A, times a random vector. The geometric mean of some
+    // columns says what is left in their middle, where that falls steadily; elsewhere those behind it do.
+    index_t columns_needed(index_t count, double rest) const {
+        if (options_.tolerance == 0) return count;
+        double const allowed = 0.8 * options_.tolerance / certified_factor(looks_ + 1),
+                     most = allowed * allowed * (captured_ + rest * rest);
+        index_t const half = probes / 2;
+        for (index_t j = half; j + half <= count; ++j) {
+            double logarithms = 0, behind = 0;
+            for (index_t l = j - half; l < j + half; ++l) {
+                double const left = pivot(count, l) * static_cast<double>(count);
+                logarithms += __builtin_log(left > 0 ? left : 0) / probes;
+                if (l >= j) behind += left / static_cast<double>(half);
+            }
+            if (behind <= most && logarithms <= __builtin_log(most)) return j;
+        }
+        return count;
+    }
+    double pivot(index_t count, index_t j) const { return levels_[static_cast<std::size_t>(count + j)]; }
     static status no_memory() { return failure(errc::memory, "low_rank", "no host memory is left"); }
     static status refuse(char const* why) { return failure(errc::argument, "low_rank", why); }
     // At most |A|: the part that Q B has.
@@ -137,13 +192,56 @@ private:
         space::share(room) = bytes<T>(a_.rows * block_) + bytes<T>(a_.rows * block_) +
                              bytes<T>(most_ * block_) + 4 * bytes<W>(most_ * larger_of(most_, wide)) +
                              2 * bytes<W>(longest * wide) + bytes<W>(lines_of_panel_ * (longest + probes)) +
-                             bytes_to_draw() + bytes_to_widen();
+                             bytes_to_draw() + bytes_to_widen() + bytes_to_decide();
         auto work = policy_.reserve(room);
         if (!work) return work.take_status();
         work_ = std::move(*work);
         block_of_y_ = take<T>(a_.rows, block_), other_y_ = take<T>(a_.rows, block_);
         along_ = take<T>(most_, block_);
+        if constexpr (!on_host) {
+            inverse_ = work_.template take<W>(most_ * most_);
+            levels_there_ = work_.template take<double>(count_of_levels());
+            if (!levels_.resize(static_cast<std::size_t>(count_of_levels()))) return no_memory();
+        }
         return {};
+    }
+    // Numbers that are fetched together: the diagonal of a Gram matrix and pivots, sums of squares of a certificate and
+    // of lines of B.
+    index_t count_of_levels() const { return 2 * (most_ + low_rank_device::sums); }
+    std::size_t bytes_to_decide() const {
+        if (on_host) return 0;
+        std::size_t const to_leave_out =
+            options_.rank > 0 ? bytes<W>(a_.cols * most_) + bytes<T>(spare * (a_.rows + a_.cols)) : 0;
+        return bytes<W>(most_ * most_) + bytes<double>(count_of_levels()) + to_leave_out;
+    }
+    status fetch_levels() {
+        if (status s = policy_.leaf().download(levels_there_, levels_.data(), count_of_levels()); !s)
+            return s;
+        if (is_capturing_) captured_ += sum_of_levels(1);
+        is_capturing_ = false;
+        return {};
+    }
+    handle<double> place_of_sums(int which) const {
+        return levels_there_ + (2 * most_ + which * low_rank_device::sums);
+    }
+    double sum_of_levels(int which) const {
+        double sum = 0;
+        for (index_t i = 0; i < low_rank_device::sums; ++i)
+            sum += levels_[static_cast<std::size_t>(2 * most_ + which * low_rank_device::sums + i)];
+        return sum;
+    }
+    // The inverse of the factor of the Gram matrix G, which is overwritten; and its pivots.
+    status factor_there(view<W, space> const& g) {
+        auto const x = reshaped(view<W, space>{inverse_, most_, most_, 1, most_}, g.rows, g.rows);
+        return low_rank_device::factor(policy_.leaf(), g, x, levels_there_, noise_of(a_.rows));
+    }
+    status factor_gram(view<T const, space> const& y) {
+        typename arena::scope const scope(work_);
+        auto const wide = take<W>(y.rows, y.cols), product = take<W>(y.cols, y.cols);
+        if (status s = policy_.leaf().copy(y, wide); !s) return s;
+        if (status s = try_gemm(policy_, transposed(conjugated(wide)), wide, product); !s) return s;
+        if (status s = factor_there(product); !s) return s;
+        return fetch_levels();
     }
 
     // Y = the part of A S^T that is orthogonal to Q. `rest` is an estimate of |A - Q B|.
@@ -152,9 +250,14 @@ private:
         if (status done = sketch(count, y); !done) return done;
         if (status done = remove_known(y); !done) return done;
         if (status done = remove_known(y); !done) return done;
-        if (status done = gram(y, gram_); !done) return done;
         rest = 0;
-        for (index_t i = 0; i < count; ++i) rest += real_part(gram_(i, i));
+        if constexpr (on_host) {
+            if (status done = gram(y, gram_); !done) return done;
+            for (index_t i = 0; i < count; ++i) rest += real_part(gram_(i, i));
+        } else {
+            if (status done = factor_gram(y); !done) return done;
+            for (index_t i = 0; i < count; ++i) rest += levels_[static_cast<std::size_t>(i)];
+        }
         rest = __builtin_sqrt(rest);
         return {};
     }
@@ -322,9 +425,43 @@ private:
         }
         return {};
     }
+    // The same for the first `count` columns, by inverse factors that stay on the device. Columns from the first one on
+    // that is not larger than rounding are dropped.
+    status orthonormalize_there(view<T, space>& y, view<T, space>& other, index_t& count) {
+        for (int pass = 0;; ++pass) {
+            typename arena::scope const scope(work_);
+            index_t const from = y.cols;
+            if (pass > 0) {
+                if (status s = remove_known(y); !s) return s;
+                if (status s = factor_gram(y); !s) return s;
+            }
+            double const noise = pass == 0 ? noise_of(y.rows) : 0.01;
+            double least = 1;
+            index_t kept = 0;
+            for (; kept < count; ++kept) {
+                double const part = pivot(from, kept) / levels_[static_cast<std::size_t>(kept)];
+                if (!(part > noise)) break;
+                if (part < least) least = part;
+            }
+            count = kept;
+            if (count == 0) return {};
+            view<W const, space> const x{inverse_, count, count, 1, from};
+            auto const there = take<T>(count, count);
+            if (status s = policy_.leaf().copy(transposed(conjugated(x)), there); !s) return s;
+            auto const next = reshaped(other, y.rows, count);
+            if (status s = try_gemm(policy_, y.block(0, 0, y.rows, count), there, next); !s) return s;
+            other = y, y = next;
+            if (pass == 2 || (pass == 1 && least > 0.5)) return {};
+        }
+    }
+    // Of `count` columns, the first `added` are wanted on a device; fewer may be found.
     status add_block(index_t count, index_t& added) {
         auto y = reshaped(block_of_y_, a_.rows, count), other = reshaped(other_y_, a_.rows, count);
-        if (status s = orthonormalize(y, other, added); !s || added == 0) return s;
+        if constexpr (on_host) {
+            if (status s = orthonormalize(y, other, added); !s || added == 0) return s;
+        } else {
+            if (status s = orthonormalize_there(y, other, added); !s || added == 0) return s;
+        }
         leaf_of<P> const leaf = policy_.leaf();
         auto const to = columns(found_.rank, added);
         if (status s = leaf.copy(view<T const, space>(y), to); !s) return s;
@@ -335,10 +472,17 @@ private:
     }
     // Adds |B|^2 of some rows.
     status capture(view<T, space> const& b) {
-        small_matrix<W> squares;
-        if (status s = gram(b.transposed(), squares); !s) return s;
-        for (index_t i = 0; i < b.rows; ++i) captured_ += real_part(squares(i, i));
-        return {};
+        if constexpr (on_host) {
+            small_matrix<W> squares;
+            if (status s = gram(b.transposed(), squares); !s) return s;
+            for (index_t i = 0; i < b.rows; ++i) captured_ += real_part(squares(i, i));
+            return {};
+        } else {
+            if (is_capturing_)
+                if (status s = fetch_levels(); !s) return s;
+            is_capturing_ = true;
+            return low_rank_device::add_squares<T>(policy_.leaf(), view<T const, space>(b), place_of_sums(1));
+        }
     }
 
     status finish() {
@@ -350,7 +494,7 @@ private:
         }
         if (options_.rank > 0 && found_.rank > options_.rank)
             if (status s = keep_leading(options_.rank); !s) return s;
-        if (status s = certify(sketches_ + 1); !s) return s;
+        if (status s = certify(looks_ + 1); !s) return s;
         if (options_.tolerance == 0 || found_.bound <= options_.tolerance) return {};
         char text[240];
         __builtin_snprintf(
@@ -379,12 +523,57 @@ private:
     }
     // Q = Q X and B = X^H B for the vectors X that keep most of B.
     status keep_leading(index_t count) {
+        if constexpr (!on_host) return leave_out_least(count);
         small_matrix<W> squares;
         if (status s = gram(transposed(conjugated(b())), squares); !s) return s;
         auto const x = leading_vectors<W>(std::move(squares), 0, count, noise_of(a_.cols)).vectors;
         if (!x)
             return failure(errc::memory, "low_rank", "the singular values of a small matrix were not found");
         return turn_to(x);
+    }
+    // The same on a device: X is orthogonal to vectors that B stretches least, which powers of the inverse of B B^H turn
+    // random vectors to.
+    status leave_out_least(index_t count) {
+        typename arena::scope const scope(work_);
+        index_t const all = found_.rank, out = all - count;
+        auto const wide = take<W>(all, a_.cols), product = take<W>(all, all);
+        if (status s = policy_.leaf().copy(view<T const, space>(b()), wide); !s) return s;
+        if (status s = try_gemm(policy_, wide, transposed(conjugated(wide)), product); !s) return s;
+        if (status s = factor_there(product); !s) return s;
+        view<W const, space> const x{inverse_, all, all, 1, all};
+        auto const least = take<W>(all, out), along = take<W>(all, out);
+        view<W, space> random;
+        if (status s = draw(gaussian<W>(out, all, seed(-looks_ - 1) ^ 1), random); !s) return s;
+        if (status s = policy_.leaf().copy(view<W const, space>(random), least); !s) return s;
+        small_matrix<W> vectors;
+        for (int pass = 0; pass < 3; ++pass) {
+            if (pass > 0)
+                if (status s = send_wide(vectors, least); !s) return s;
+            if (status s = try_gemm(policy_, x, least, along); !s) return s;
+            if (status s = try_gemm(policy_, transposed(conjugated(x)), along, least); !s) return s;
+            if (status s = fetch(least, vectors); !s) return s;
+            make_orthonormal(vectors);
+        }
+        return turn_away_from(std::move(vectors));
+    }
+    // Q = Q X and B = X^H B for an orthogonal complement X of some vectors.
+    status turn_away_from(small_matrix<W> vectors) {
+        using S = accumulator_t<T>;
+        index_t const out = vectors.cols(), count = found_.rank - out;
+        complement<W> const x(std::move(vectors));
+        if (!x.v || !x.m) return no_memory();
+        view<T, space> v, m;
+        if (status s = send(x.v, v); !s) return s;
+        if (status s = send(x.m, m); !s) return s;
+        auto const along = take<T>(a_.rows, out), across = take<T>(out, a_.cols);
+        return move_to(count, [&](view<T, space> const& to_q, view<T, space> const& to_b) -> status {
+            if (status s = policy_.leaf().copy(view<T const, space>(columns(out, count)), to_q); !s) return s;
+            if (status s = policy_.leaf().copy(view<T const, space>(lines(out, count)), to_b); !s) return s;
+            if (status s = try_gemm(policy_, q(), v, along); !s) return s;
+            if (status s = try_gemm(policy_, S(-1), along, m, S(1), to_q); !s) return s;
+            if (status s = try_gemm(policy_, transposed(conjugated(v)), b(), across); !s) return s;
+            return try_gemm(policy_, S(-1), transposed(conjugated(m)), across, S(1), to_b);
+        });
     }
     status turn_to(small_matrix<W> const& x) {
         typename arena::scope const scope(work_);
@@ -446,10 +635,19 @@ private:
         auto const rest = take<W>(a_.rows, probes);
         if (status s = matrix_times(x, rest); !s) return s;
         if (status s = times_wide(q(), along, rest, W(-1), W(1)); !s) return s;
-        small_matrix<W> product;
-        if (status s = gram_wide(rest, product); !s) return s;
         double squares = 0;
-        for (index_t i = 0; i < probes; ++i) squares += real_part(product(i, i));
+        if constexpr (on_host) {
+            small_matrix<W> product;
+            if (status s = gram_wide(rest, product); !s) return s;
+            for (index_t i = 0; i < probes; ++i) squares += real_part(product(i, i));
+        } else {
+            if (status s = low_rank_device::add_squares<W>(policy_.leaf(), view<W const, space>(rest),
+                                                           place_of_sums(0));
+                !s)
+                return s;
+            if (status s = fetch_levels(); !s) return s;
+            squares = sum_of_levels(0);
+        }
         found_.error = captured_ > 0 ? __builtin_sqrt(squares) / norm() : 0;
         found_.bound = found_.error * certified_factor(look);
         if (found_.bound > 1) found_.bound = 1; // Q B is a projection of A
@@ -470,8 +668,12 @@ private:
     arena work_;
     view<T, space> block_of_y_, other_y_, along_;
     small_matrix<W> gram_;
+    handle<W> inverse_{};           // on a device: of the last factor
+    handle<double> levels_there_{}; // likewise
+    list<double> levels_;           // as they were fetched
+    bool is_capturing_ = false;     // sums of squares of B are there and not in captured_
     index_t most_ = 0, block_ = 0, lines_of_panel_ = 1;
-    int sketches_ = 0;
+    int sketches_ = 0, looks_ = 0;
     double captured_ = 0;
 };
 

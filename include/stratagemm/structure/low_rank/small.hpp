@@ -137,6 +137,71 @@ small_matrix<W> spanning_vectors(small_matrix<W> const& g, double budget, double
     return vectors;
 }
 
+// Makes columns orthonormal, one after another, each twice. A column of which nothing is left stays zero.
+template <class W>
+void make_orthonormal(small_matrix<W>& x) {
+    index_t const m = x.rows();
+    for (index_t j = 0; j < x.cols(); ++j) {
+        auto const scale = [&] {
+            double sum = 0;
+            for (index_t i = 0; i < m; ++i) sum += squared(x(i, j));
+            W const by(sum > 0 ? 1 / __builtin_sqrt(sum) : 0);
+            for (index_t i = 0; i < m; ++i) x(i, j) *= by;
+        };
+        scale();
+        for (index_t l = 0; l < 2 * j; ++l) {
+            W along(0);
+            for (index_t i = 0; i < m; ++i) along += conjugate(x(i, l % j)) * x(i, j);
+            for (index_t i = 0; i < m; ++i) x(i, j) -= x(i, l % j) * along;
+        }
+        scale();
+    }
+}
+// An orthogonal complement of n orthonormal columns, by reflections: columns n, n + 1, ... of I - V M, where M has only
+// these. (Schreiber, Van Loan: A storage-efficient WY representation for products of Householder transformations, 1989)
+template <class W>
+struct complement {
+    small_matrix<W> v, m; // empty: no memory
+
+    explicit complement(small_matrix<W> columns) : v(std::move(columns)) {
+        index_t const lines = v.rows(), n = v.cols();
+        small_matrix<W> t(n, n);
+        m = small_matrix<W>(n, lines - n);
+        if (!t || !m) return;
+        for (index_t j = 0; j < n; ++j) {
+            turn_to_reflection(j);
+            for (index_t i = 0; i < j; ++i) {
+                W sum(0);
+                for (index_t l = i; l < j; ++l) sum += t(i, l) * product(l, j, j);
+                t(i, j) = W(-2) * sum;
+            }
+            t(j, j) = W(2);
+        }
+        for (index_t l = 0; l < lines - n; ++l)
+            for (index_t i = 0; i < n; ++i)
+                for (index_t j = i; j < n; ++j) m(i, l) += t(i, j) * conjugate(v(n + l, j));
+    }
+
+private:
+    W product(index_t i, index_t j, index_t from) const {
+        W sum(0);
+        for (index_t l = from; l < v.rows(); ++l) sum += conjugate(v(l, i)) * v(l, j);
+        return sum;
+    }
+    // Column j, as the reflections before it leave it, becomes the vector that takes it to unit vector j.
+    void turn_to_reflection(index_t j) {
+        double const size = __builtin_sqrt(real_part(product(j, j, j))),
+                     first = __builtin_sqrt(squared(v(j, j)));
+        v(j, j) += first > 0 ? v(j, j) * W(size / first) : W(size);
+        double const rest = __builtin_sqrt(real_part(product(j, j, j)));
+        for (index_t i = 0; i < v.rows(); ++i) v(i, j) = i < j || rest == 0 ? W(0) : v(i, j) / W(rest);
+        for (index_t l = j + 1; l < v.cols(); ++l) {
+            W const along = W(2) * product(j, l, j);
+            for (index_t i = j; i < v.rows(); ++i) v(i, l) -= v(i, j) * along;
+        }
+    }
+};
+
 // x^H y and a rotation of two columns, four real numbers at a time.
 typedef double four_numbers __attribute__((vector_size(4 * sizeof(double))));
 inline double dot_of_columns(double const* x, double const* y, index_t m) {
