@@ -186,7 +186,117 @@ KERNEL(ITEMS) add_squares(MATRIX(IN const, x), index rows, index cols, BUFFER(do
 }
 )";
 
+// Z = alpha A X + beta Z with A of any type and the rest in double: COLS columns of X. A group has LINES lines of A and a
+// chunk of its depth, and a quarter of its work-items every fourth step. Sums of chunks are added in order.
+inline constexpr char low_rank_wide_text[] = R"(
+#define PARTS (1 + COMPLEX)
+#define DEPTH (32 / PARTS)
+#define PITCH (LINES + 1)
+KERNEL(ITEMS) wide_chunks(MATRIX(IN const, a), int conjugated, MATRIX(OUT const, x), BUFFER(double, chunks), index rows,
+                          index depth, index chunk, int blocks) {
+    SHARED double from[DEPTH * PITCH * PARTS];
+    SHARED double to[DEPTH * COLS * PARTS];
+    OPEN(IN const, a);
+    OPEN(OUT const, x);
+    OPEN(double, chunks);
+    index const row0 = (index)(GROUP % blocks) * LINES, begin = (index)(GROUP / blocks) * chunk;
+    index const end = min(begin + chunk, depth);
+    int const part = ITEM / 64, line = ITEM % 16, col = ITEM % 64 / 16 * 4, along = a_col < a_row;
+    double sums[4 * 4 * PARTS];
+    for (int u = 0; u < 4 * 4 * PARTS; ++u) sums[u] = 0;
+    for (index l0 = begin; l0 < end; l0 += DEPTH) {
+        BARRIER();
+#pragma unroll
+        for (int e = ITEM; e < LINES * DEPTH; e += ITEMS) {
+            int const l = along ? e % DEPTH : e / LINES, r = along ? e / DEPTH : e % LINES;
+            index const i = row0 + r, k = l0 + l;
+#if COMPLEX
+            double re = 0, im = 0;
+            if (i < rows && k < end) {
+                scalar const v = LOAD(IN, a, AT(a, i, k));
+                re = v.x, im = conjugated ? -v.y : v.y;
+            }
+            from[(l * PITCH + r) * 2] = re, from[(l * PITCH + r) * 2 + 1] = im;
+#else
+            from[l * PITCH + r] = i < rows && k < end ? LOAD(IN, a, AT(a, i, k)) : 0;
+#endif
+        }
+        for (int e = ITEM; e < COLS * DEPTH; e += ITEMS) {
+            int const l = e % DEPTH, c = e / DEPTH;
+#if COMPLEX
+            double re = 0, im = 0;
+            if (l0 + l < end) {
+                OUT_VALUE const v = LOAD(OUT, x, AT(x, l0 + l, c));
+                re = v.x, im = v.y;
+            }
+            to[(l * COLS + c) * 2] = re, to[(l * COLS + c) * 2 + 1] = im;
+#else
+            to[l * COLS + c] = l0 + l < end ? LOAD(OUT, x, AT(x, l0 + l, c)) : 0;
+#endif
+        }
+        BARRIER();
+#pragma unroll
+        for (int step = 0; step < DEPTH / 4; ++step) {
+            int const l = 4 * step + part;
+#pragma unroll
+            for (int u = 0; u < 4; ++u)
+#pragma unroll
+                for (int v = 0; v < 4; ++v) {
+#if COMPLEX
+                    int const f = (l * PITCH + line + 16 * u) * 2, t = (l * COLS + col + v) * 2, s = (u * 4 + v) * 2;
+                    sums[s] = fma(from[f], to[t], fma(-from[f + 1], to[t + 1], sums[s]));
+                    sums[s + 1] = fma(from[f], to[t + 1], fma(from[f + 1], to[t], sums[s + 1]));
+#else
+                    sums[u * 4 + v] = fma(from[l * PITCH + line + 16 * u], to[l * COLS + col + v], sums[u * 4 + v]);
+#endif
+                }
+        }
+    }
+    /* The four parts, one after another, in `from`, which has room for LINES x COLS numbers. */
+    for (int p = 0; p < 4; ++p) {
+        BARRIER();
+        if (part != p) continue;
+        for (int u = 0; u < 4; ++u)
+            for (int v = 0; v < 4; ++v)
+                for (int c = 0; c < PARTS; ++c) {
+                    int const place = ((line + 16 * u) * COLS + col + v) * PARTS + c;
+                    from[place] = (p == 0 ? 0 : from[place]) + sums[(u * 4 + v) * PARTS + c];
+                }
+    }
+    BARRIER();
+    for (int e = ITEM; e < LINES * COLS * PARTS; e += ITEMS)
+        if (row0 + e / (COLS * PARTS) < rows)
+            chunks[((index)(GROUP / blocks) * rows + row0) * COLS * PARTS + e] = from[e];
+}
+KERNEL(ITEMS) wide_sum(BUFFER(double const, chunks), int count, OUT_VALUE alpha, MATRIX(OUT, z), int adds, index rows) {
+    OPEN(double const, chunks);
+    OPEN(OUT, z);
+    index const all = rows * COLS;
+    for (EACH(at, all)) {
+        index const place = AT(z, at / COLS, at % COLS);
+        double sums[PARTS];
+        for (int p = 0; p < PARTS; ++p) {
+            sums[p] = 0;
+            for (int c = 0; c < count; ++c) sums[p] += chunks[(c * all + at) * PARTS + p];
+        }
+#if COMPLEX
+        OUT_VALUE v;
+        v.x = alpha.x * sums[0] - alpha.y * sums[1], v.y = alpha.x * sums[1] + alpha.y * sums[0];
+        if (adds) {
+            OUT_VALUE const before = LOAD(OUT, z, place);
+            v.x += before.x, v.y += before.y;
+        }
+#else
+        double v = alpha * sums[0];
+        if (adds) v += LOAD(OUT, z, place);
+#endif
+        STORE(OUT, z, place, v);
+    }
+}
+)";
+
 struct low_rank_device {
+    static constexpr index_t wide_cols = 16, wide_lines = 64; // of X, and of A in a group
     static constexpr index_t side = 32;  // of blocks, two of which are in the memory of a group
     static constexpr index_t sums = 256; // of squares that a launch leaves
 
@@ -214,6 +324,31 @@ struct low_rank_device {
                 return s;
         }
         return {};
+    }
+    // How many chunks the depth of a wide product is cut in: as many as give a device enough groups, of some length.
+    static index_t chunks_of(index_t rows, index_t depth) {
+        index_t const blocks = (rows + wide_lines - 1) / wide_lines, by_length = (depth + 127) / 128;
+        return larger_of(index_t{1}, smaller(1024 / blocks, by_length));
+    }
+    // Numbers of W that the chunks of `rows` lines take, at most.
+    static index_t room_of_chunks(index_t rows) { return wide_cols * larger_of(rows, 1024 * wide_lines); }
+    // Z = alpha A X, and Z before it if `adds`.
+    template <class T, class W, class Leaf, class Space, class Chunks>
+    static status wide_product(Leaf const& leaf, W alpha, view<T const, Space> const& a,
+                               view<W const, Space> const& x, view<W, Space> const& z, bool adds,
+                               Chunks chunks) {
+        index_t const count = chunks_of(a.rows, a.cols), blocks = (a.rows + wide_lines - 1) / wide_lines,
+                      chunk = (a.cols + count - 1) / count;
+        auto const kernel = [](char const* name) {
+            return device_kernel{name,  low_rank_wide_text, "#define COLS 16\n#define LINES 64\n", 256, true,
+                                 false, kernel_types<T, W>};
+        };
+        if (status s = leaf.launch(kernel("wide_chunks"), blocks * count, a, int{a.conjugate}, x, chunks,
+                                   a.rows, a.cols, chunk, static_cast<int>(blocks));
+            !s)
+            return s;
+        return leaf.launch(kernel("wide_sum"), groups_for_each(a.rows * wide_cols, 256), chunks,
+                           static_cast<int>(count), alpha, z, int{adds}, a.rows);
     }
     // `to` has room for `sums` numbers; all are set.
     template <class T, class Leaf, class Space, class Sums>

@@ -186,12 +186,14 @@ private:
         found_.b = found_.memory->template take<T>(most_ * a_.cols);
         found_.room = most_;
         index_t const longest = larger_of(a_.rows, a_.cols);
-        lines_of_panel_ = larger_of(index_t{1}, smaller(longest, (on_host ? 1 << 19 : 1 << 24) / longest));
+        lines_of_panel_ = larger_of(index_t{1}, smaller(longest, (1 << 19) / longest));
         footprint room;
         index_t const wide = larger_of(block_, index_t{probes});
         space::share(room) = bytes<T>(a_.rows * block_) + bytes<T>(a_.rows * block_) +
                              bytes<T>(most_ * block_) + 4 * bytes<W>(most_ * larger_of(most_, wide)) +
-                             2 * bytes<W>(longest * wide) + bytes<W>(lines_of_panel_ * (longest + probes)) +
+                             2 * bytes<W>(longest * wide) +
+                             bytes<W>(on_host ? lines_of_panel_ * (longest + probes)
+                                              : low_rank_device::room_of_chunks(longest)) +
                              bytes_to_draw() + bytes_to_widen() + bytes_to_decide();
         auto work = policy_.reserve(room);
         if (!work) return work.take_status();
@@ -598,9 +600,16 @@ private:
         return {};
     }
 
-    // Z = alpha X Y + beta Z for lines of X, which are widened to W.
+    // Z = alpha X Y + beta Z, with a beta of 0 or 1, for lines of X, which are widened to W: on the host some at a time.
     status times_wide(view<T const, space> const& x, view<W const, space> const& y, view<W, space> const& z,
                       W alpha, W beta) {
+        if constexpr (!on_host) {
+            typename arena::scope const scope(work_);
+            index_t const room = low_rank_device::room_of_chunks(x.rows);
+            auto const chunks = work_.template take<double>(room * index_t{sizeof(W) / sizeof(double)});
+            return low_rank_device::wide_product<T>(policy_.leaf(), alpha * static_cast<W>(x.scale) * y.scale,
+                                                    x, y, z, beta != W(0), chunks);
+        }
         index_t const most = smaller(x.rows, lines_of_panel_);
         for (index_t i = 0; i < x.rows; i += most) {
             typename arena::scope const scope(work_);
