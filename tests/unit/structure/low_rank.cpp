@@ -276,6 +276,34 @@ TEMPLATE_TEST_CASE("low_rank of operands that are more than memory", "", float, 
           3);
 }
 
+TEMPLATE_TEST_CASE("reflections give an orthogonal complement of a few columns", "", double,
+                   std::complex<double>) {
+    using T = TestType;
+    index_t const m = 23, n = 4;
+    auto const random = random_matrix<T>(m, n, 9);
+    sg::small_matrix<T> columns(m, n), before(m, n);
+    for (index_t i = 0; i < m; ++i)
+        for (index_t j = 0; j < n; ++j) columns(i, j) = random(i, j);
+    sg::make_orthonormal(columns);
+    for (index_t i = 0; i < m; ++i)
+        for (index_t j = 0; j < n; ++j) before(i, j) = columns(i, j);
+    sg::complement<T> const c(std::move(columns));
+    REQUIRE((c.v && c.m));
+    // The columns that were given, and then those of the complement.
+    sg::matrix<T> const all(m, m, [&](index_t i, index_t j) {
+        if (j < n) return before(i, j);
+        T sum(i == j ? 1 : 0);
+        for (index_t l = 0; l < n; ++l) sum -= c.v(i, l) * c.m(l, j - n);
+        return sum;
+    });
+    for (index_t p = 0; p < m; ++p)
+        for (index_t q = 0; q < m; ++q) {
+            T sum(p == q ? -1 : 0);
+            for (index_t i = 0; i < m; ++i) sum += sg::conjugate(all(i, p)) * all(i, q);
+            CHECK(std::abs(sum) < 1e-14);
+        }
+}
+
 TEST_CASE("low_rank by a layer") {
     auto const a = of_rank<double>(120, 100, 6, 1e-7);
     sg::strassen const policy{sg::host{1}};
