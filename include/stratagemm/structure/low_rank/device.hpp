@@ -1,9 +1,10 @@
 // What low_rank decides by on a device: Cholesky's factor of a Gram matrix, its inverse, and sums of squares.
 //
 // G = L L^H, and X = L^-1: if G is the Gram matrix of Y, Y X^H has orthonormal columns. Both are found in blocks by
-// eliminating rows of (G | I), with two launches for a block of columns. Every group of the first launch finds the same
-// L^-1 of the block on the diagonal, and multiplies one block of its rows by it; the second launch takes these rows from
-// those below. No block leaves the device. Pivots say how much of each column of Y the columns before it leave.
+// eliminating rows of (G | I), with two launches for a block of columns. Every group of the first launch finds the
+// same L^-1 of the block on the diagonal, and multiplies one block of its rows by it; the second launch takes these
+// rows from those below. No block leaves the device. Pivots say how much of each column of Y the columns before it
+// leave.
 #pragma once
 
 #include "../../core/leaf.hpp"
@@ -105,7 +106,8 @@ KERNEL(ITEMS) factor_rows(MATRIX(IN, g), MATRIX(IN, x), BUFFER(double, levels), 
     int const cols = (int)min((index)SIDE, n - col0);
     EACH_OF_BLOCK(r, c) {
         scalar v = ZERO;
-        if (r < rows && c < cols) v = of_x ? LOAD(IN, x, AT(x, row0 + r, col0 + c)) : LOAD(IN, g, AT(g, row0 + r, col0 + c));
+        if (r < rows && c < cols)
+            v = of_x ? LOAD(IN, x, AT(x, row0 + r, col0 + c)) : LOAD(IN, g, AT(g, row0 + r, col0 + c));
         PUT(rest, r + c * SIDE, v);
     }
     BARRIER();
@@ -186,8 +188,8 @@ KERNEL(ITEMS) add_squares(MATRIX(IN const, x), index rows, index cols, BUFFER(do
 }
 )";
 
-// Z = alpha A X + beta Z with A of any type and the rest in double: COLS columns of X. A group has LINES lines of A and a
-// chunk of its depth, and a quarter of its work-items every fourth step. Sums of chunks are added in order.
+// Z = alpha A X + beta Z with A of any type and the rest in double: COLS columns of X. A group has LINES lines of A
+// and a chunk of its depth, and a quarter of its work-items every fourth step. Sums of chunks are added in order.
 inline constexpr char low_rank_wide_text[] = R"(
 #define PARTS (1 + COMPLEX)
 #define DEPTH (32 / PARTS)
@@ -300,8 +302,8 @@ struct low_rank_device {
     static constexpr index_t side = 32;  // of blocks, two of which are in the memory of a group
     static constexpr index_t sums = 256; // of squares that a launch leaves
 
-    // Overwrites G, of W, and sets X and the 2 n numbers of `levels`. A pivot of less than `noise` of its column's square
-    // counts as so much.
+    // Overwrites G, of W, and sets X and the 2 n numbers of `levels`. A pivot of less than `noise` of its column's
+    // square counts as so much.
     template <class W, class Leaf, class Space, class Levels>
     static status factor(Leaf const& leaf, view<W, Space> const& g, view<W, Space> const& x, Levels levels,
                          double noise) {

@@ -8,8 +8,9 @@
 // certify it, summed in double (core/certificate.hpp). Each look for a certificate has its share of the probability to
 // err.
 //
-// On a device, blocks are larger, factors of Gram matrices stay there (device.hpp), and the pivots of a block tell how many
-// of its columns are taken. There are two passes, and a third one if the second finds columns far from orthogonal.
+// On a device, blocks are larger, factors of Gram matrices stay there (device.hpp), and the pivots of a block tell how
+// many of its columns are taken. There are two passes, and a third one if the second finds columns far from
+// orthogonal.
 #pragma once
 
 #include "../../core/certificate.hpp"
@@ -125,8 +126,8 @@ private:
         }
         return finish();
     }
-    // Column j of the block has what the columns before it leave of A, times a random vector. The geometric mean of some
-    // columns says what is left in their middle, where that falls steadily; elsewhere those behind it do.
+    // Column j of the block has what the columns before it leave of A, times a random vector. The geometric mean of
+    // some columns says what is left in their middle, where that falls steadily; elsewhere those behind it do.
     index_t columns_needed(index_t count, double rest) const {
         if (options_.tolerance == 0) return count;
         double const allowed = 0.8 * options_.tolerance / certified_factor(looks_ + 1),
@@ -533,8 +534,8 @@ private:
             return failure(errc::memory, "low_rank", "the singular values of a small matrix were not found");
         return turn_to(x);
     }
-    // The same on a device: X is orthogonal to vectors that B stretches least, which powers of the inverse of B B^H turn
-    // random vectors to.
+    // The same on a device: X is orthogonal to vectors that B stretches least, which powers of the inverse of B B^H
+    // turn random vectors to.
     status leave_out_least(index_t count) {
         typename arena::scope const scope(work_);
         index_t const all = found_.rank, out = all - count;
@@ -600,7 +601,8 @@ private:
         return {};
     }
 
-    // Z = alpha X Y + beta Z, with a beta of 0 or 1, for lines of X, which are widened to W: on the host some at a time.
+    // Z = alpha X Y + beta Z, with a beta of 0 or 1, for lines of X, which are widened to W: on the host some at a
+    // time.
     status times_wide(view<T const, space> const& x, view<W const, space> const& y, view<W, space> const& z,
                       W alpha, W beta) {
         if constexpr (!on_host) {
