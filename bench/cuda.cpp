@@ -4,7 +4,7 @@
 // program.hpp and sweep.hpp:
 //
 //   --tile=ENGINE,M,N,K,MICRO_M,MICRO_N,STAGES,GROUP,CLUSTER,PARTS,BESIDE
-//                      one tile, by the number of its engine, for every product that can use it
+//                      one tile, by the place of its engine in engines.hpp, for every product that can use it
 //   --invariant        cuda{.invariant = true} against cuda{} instead of cuBLAS: what the order costs
 //
 // Times are those of events, operands are random, and there are so many sets of them that none is in the
