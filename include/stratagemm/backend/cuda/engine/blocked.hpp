@@ -135,11 +135,7 @@ private:
 
 template <class F>
 void cuda_blocked::candidates(cuda_query const& q, F& f) {
-    for (auto const& e : cuda_tiles_of<cuda_blocked>)
-        if (std::strchr(e.types, q.type))
-            cuda_ways_of_tile<cuda_blocked, cuda_blocked_cost, F>(q, e.tile, e.blocks,
-                                                                  static_cast<double>(e.rate), f)
-                .ask();
+    ways_of_built_in<cuda_blocked_cost, cuda_blocked>(q, f);
 }
 template <class F>
 void cuda_blocked::candidates_as_given(cuda_query const& q, F& f) const {

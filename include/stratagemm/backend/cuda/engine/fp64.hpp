@@ -251,9 +251,7 @@ private:
 
 template <class F>
 void cuda_fp64::candidates(cuda_query const& q, F& f) {
-    for (auto const& e : cuda_tiles_of<cuda_fp64>)
-        cuda_ways_of_tile<cuda_fp64, cuda_fp64_cost, F>(q, e.tile, e.blocks, static_cast<double>(e.rate), f)
-            .ask();
+    ways_of_built_in<cuda_fp64_cost, cuda_fp64>(q, f);
 }
 template <class F>
 void cuda_fp64::candidates_as_given(cuda_query const& q, F& f) const {

@@ -257,10 +257,7 @@ private:
 
 template <class F>
 void cuda_mma::candidates(cuda_query const& q, F& f) {
-    for (auto const& e : cuda_tiles_of<cuda_mma>)
-        if (std::strchr(e.types, q.type))
-            cuda_ways_of_tile<cuda_mma, cuda_mma_cost, F>(q, e.tile, e.blocks, static_cast<double>(e.rate), f)
-                .ask();
+    ways_of_built_in<cuda_mma_cost, cuda_mma>(q, f);
 }
 template <class F>
 void cuda_mma::candidates_as_given(cuda_query const& q, F& f) const {

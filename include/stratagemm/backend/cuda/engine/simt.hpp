@@ -265,9 +265,7 @@ private:
 
 template <class F>
 void cuda_simt::candidates(cuda_query const& q, F& f) {
-    for (auto const& e : cuda_tiles_of<cuda_simt>)
-        cuda_ways_of_tile<cuda_simt, cuda_simt_cost, F>(q, e.tile, e.blocks, static_cast<double>(e.rate), f)
-            .ask();
+    ways_of_built_in<cuda_simt_cost, cuda_simt>(q, f);
 }
 template <class F>
 void cuda_simt::candidates_as_given(cuda_query const& q, F& f) const {
