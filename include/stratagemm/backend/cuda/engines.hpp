@@ -62,6 +62,19 @@ public:
 using cuda_configuration = cuda_configuration_of<cuda_direct, cuda_small, cuda_narrow, cuda_wgmma, cuda_simt,
                                                  cuda_fp64, cuda_mma, cuda_blocked, cuda_ordered>;
 
+// Whether an engine ever multiplies elements of that type, given as one type or two: what it never multiplies is not
+// compiled.
+template <class Engine>
+constexpr bool multiplies(char type, bool one_type) {
+    bool takes = true;
+    if constexpr (requires { Engine::types; }) {
+        takes = false;
+        for (char const t : Engine::types) takes |= t == type;
+    }
+    if constexpr (requires { Engine::widens; }) takes &= one_type || Engine::widens;
+    return takes;
+}
+
 // Calls f with each built-in tile of each engine.
 template <class F>
 void for_each_built_in(F const& f) {

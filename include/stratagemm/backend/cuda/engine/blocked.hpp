@@ -21,6 +21,7 @@ struct cuda_blocked {
     friend bool operator==(cuda_blocked const&, cuda_blocked const&) = default;
     friend auto operator<=>(cuda_blocked const&, cuda_blocked const&) = default;
 
+    static constexpr bool widens = false;
     static bool takes_type(cuda_device const&, char) { return true; }
     static bool takes(cuda_query const& q) {
         return !q.layout.widens() && !cuda_few_columns::are_read_once(q);

@@ -23,6 +23,8 @@ struct cuda_fp64 {
     friend bool operator==(cuda_fp64 const&, cuda_fp64 const&) = default;
     friend auto operator<=>(cuda_fp64 const&, cuda_fp64 const&) = default;
 
+    static constexpr char types[] = "d";
+    static constexpr bool widens = false;
     static bool takes_type(cuda_device const&, char type) { return type == 'd'; }
     static bool takes(cuda_query const& q) {
         return q.type == 'd' && !q.layout.widens() && !cuda_few_columns::are_read_once(q);

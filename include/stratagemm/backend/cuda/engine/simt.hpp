@@ -22,6 +22,7 @@ struct cuda_simt {
     friend bool operator==(cuda_simt const&, cuda_simt const&) = default;
     friend auto operator<=>(cuda_simt const&, cuda_simt const&) = default;
 
+    static constexpr char types[] = "s";
     static bool takes_type(cuda_device const&, char type) { return type == 's'; }
     static bool takes(cuda_query const& q) {
         return q.type == 's' && (!q.layout.widens() || !q.given) && !cuda_few_columns::are_read_once(q);

@@ -18,6 +18,7 @@ struct cuda_small {
     friend bool operator==(cuda_small const&, cuda_small const&) = default;
     friend auto operator<=>(cuda_small const&, cuda_small const&) = default;
 
+    static constexpr bool widens = false;
     static bool takes(cuda_query const& q) {
         return q.is_batch_of_small() && !q.layout.widens() &&
                (!q.invariant || keeps_order(q.order, q.type, q.device));
