@@ -308,9 +308,8 @@ private:
         index_t const parts = d.is_long() ? divide_up(d.most(), dft_kernels_here<R>().lanes)
                                           : divide_up(transforms, dft_kernels_here<R>().lanes);
         // Long transforms run one after another. Threads share one of them at a time.
-        double const work = multiply_adds_of(d) * static_cast<double>(d.is_long() ? 1 : transforms),
-                     lanes = static_cast<double>(dft_kernels_here<R>().lanes);
-        auto const team = index_t{this->leaf().team(work / lanes)};
+        double const work = multiply_adds_of(d) * static_cast<double>(d.is_long() ? 1 : transforms);
+        auto const team = index_t{this->leaf().team(work)};
         return static_cast<int>(larger_of(1, smaller(team, parts)));
     }
     static double larger_time(double x, double y) { return x < y ? y : x; }

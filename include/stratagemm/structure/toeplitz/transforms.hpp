@@ -171,7 +171,7 @@ private:
         for (index_t x = o.sides.points; x > 1; x /= 2) ++bits;
         double const work = static_cast<double>(o.sides.points) * static_cast<double>(o.columns) *
                             static_cast<double>(2 * bits * (o.p + o.q) + o.p * o.q);
-        auto const team = index_t{this->leaf().team(work / static_cast<double>(lanes))};
+        auto const team = index_t{this->leaf().team(work)};
         return static_cast<int>(larger_of(1, smaller(team, divide_up(o.columns, lanes))));
     }
     template <class T>
