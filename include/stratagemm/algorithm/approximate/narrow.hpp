@@ -5,6 +5,7 @@
 // three powers of two (Blue: A portable Fortran program to find the Euclidean norm of a vector, 1978).
 #pragma once
 
+#include "../../backend/host/kernels.hpp"
 #include "../../backend/host/memory.hpp"
 #include "../../core/certificate.hpp"
 #include "../../core/policy.hpp"

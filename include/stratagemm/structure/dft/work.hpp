@@ -199,7 +199,7 @@ struct dft_work {
         }
         items = (together * threads + 31) / 32 * 32;
         both = 2 * together * room <= (flags & dft_roomy ? 2 * most_room : most_room);
-        is_laden = turns_out(flags) || (flags & dft_ends) != 0;
+        is_laden = (flags & dft_ends) != 0;
         // Then those of a warp are neighbours, and no work-item has to ask what transform a pair is of.
         has_own_pairs = !across && !turns_out(flags) && threads >= 32 && items == together * threads;
     }
@@ -227,7 +227,7 @@ struct dft_work {
     // what ends a product.
     int groups_at_once() const {
         int const words = static_cast<int>(sizeof(R) / 4),
-                  groups = 65536 / (items * (2 * (kept() + 16) * words + (is_laden ? 66 : 32)));
+                  groups = 65536 / (items * (2 * (kept() + 16) * words + (is_laden ? 50 : 32)));
         return groups < 1 ? 1 : groups;
     }
     // Of shared memory: numbers, and bytes that the launch has to ask for.
