@@ -7,6 +7,7 @@
 // leave.
 #pragma once
 
+#include "../../backend/host/kernels.hpp"
 #include "../../core/leaf.hpp"
 #include "../../device/dialect.hpp"
 #include "small.hpp"
