@@ -29,7 +29,7 @@ struct cuda_mma {
     friend bool operator==(cuda_mma const&, cuda_mma const&) = default;
     friend auto operator<=>(cuda_mma const&, cuda_mma const&) = default;
 
-    static constexpr char types[] = "hwbt45"; // and fewer on older devices
+    static constexpr char types[] = "hwbts45"; // floats as tf32; fewer on older devices
     static constexpr bool widens = false;
     static bool takes_type(cuda_device const& d, char type) { return tensor_cores_take(d, type); }
     // wgmma is twice as fast for types of other than two bytes. But mma has smaller tiles of 16 bits, for few rows, and

@@ -25,9 +25,9 @@ struct cuda_wgmma {
     friend bool operator==(cuda_wgmma const&, cuda_wgmma const&) = default;
     friend auto operator<=>(cuda_wgmma const&, cuda_wgmma const&) = default;
 
-    static constexpr char types[] = "hwbt45";
+    static constexpr char types[] = "hwbts45"; // floats as tf32
     static constexpr bool widens = false;
-    static bool takes_type(cuda_device const&, char type) { return std::strchr(types, type) != nullptr; }
+    static bool takes_type(cuda_device const&, char type) { return std::strchr("hwbt45", type) != nullptr; }
     static bool takes(cuda_query const& q) {
         return takes_type(q.device, q.type) && !q.layout.widens() && !cuda_few_columns::are_read_once(q);
     }
