@@ -190,7 +190,7 @@ TEST_CASE("srct on a device: what a plan says, and what is refused") {
     cosines<float> t{sg::srct<float>(9, 64, 5)};
     auto const plan = sg::plan(device, t.shape());
     CHECK(plan.describe() ==
-          "9 rows of a dct of 64 points, by a dft of 32 points, radices 8 4, in one launch, "
+          "9 rows of a dct of 64 points, by a dft of 32 points, radices 4 8, in one launch, "
           "with random signs");
     CHECK(plan.estimate() > 0);
     auto room = plan.workspace();
