@@ -174,7 +174,7 @@ public:
             if (choice.by_reals) return workspace_of_reals(choice, s, sums);
         std::size_t bytes = bytes_of_parts(choice, s);
         bool copied = sums;
-        choice.tile.visit([&]<class Engine>(Engine const& engine) {
+        choice.tile.visit([&](auto const& engine) {
             if constexpr (requires { engine.template copies_at_most<In>(s); }) {
                 bytes += engine.template copies_at_most<In>(s);
                 copied &= !reads_lines_of(engine);
@@ -195,11 +195,10 @@ public:
     std::size_t workspace(cuda_choice const& choice) const {
         bool const sums = fusion_ && (fusion_->a.terms > 1 || fusion_->b.terms > 1);
         if (sums || choice.by_reals) return workspace(choice, sides(), sums);
-        std::size_t const bytes = bytes_of_parts(choice, sides());
-        return choice.tile.visit([&]<class Engine>(Engine const& engine) {
-            if constexpr (multiplies<Engine>(letter, has_one_type))
-                if constexpr (requires { engine.copies(*this, choice); })
-                    return bytes + engine.copies(*this, choice);
+        return choice.tile.visit([&](auto const& engine) -> std::size_t {
+            std::size_t const bytes = bytes_of_parts(choice, sides());
+            if constexpr (requires { engine.copies(*this, choice); })
+                return bytes + engine.copies(*this, choice);
             return bytes;
         });
     }
