@@ -195,10 +195,11 @@ public:
     std::size_t workspace(cuda_choice const& choice) const {
         bool const sums = fusion_ && (fusion_->a.terms > 1 || fusion_->b.terms > 1);
         if (sums || choice.by_reals) return workspace(choice, sides(), sums);
+        cuda_product const& product = *this; // nvcc knows no *this in a requirement inside a lambda
         return choice.tile.visit([&](auto const& engine) -> std::size_t {
-            std::size_t const bytes = bytes_of_parts(choice, sides());
-            if constexpr (requires { engine.copies(*this, choice); })
-                return bytes + engine.copies(*this, choice);
+            std::size_t const bytes = product.bytes_of_parts(choice, product.sides());
+            if constexpr (requires { engine.copies(product, choice); })
+                return bytes + engine.copies(product, choice);
             return bytes;
         });
     }
