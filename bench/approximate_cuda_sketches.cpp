@@ -33,7 +33,7 @@ void transform(std::vector<double>& x) {
                 x[i] = low + high, x[i + half] = low - high;
             }
 }
-// Of some transforms, which are the columns of x and y.
+// The error of some transforms, whose elements are columns of x and whose results are columns of y.
 double error_of_transforms(sg::cuda const& gpu, reader const& x, reader const& y) {
     squares sum;
     for (index_t const j : {index_t{0}, x.cols / 3, x.cols - 1}) {
@@ -149,7 +149,7 @@ private:
             },
             [&] { return error(s); });
     }
-    // Of some rows of S, against sums in double of elements that the host draws.
+    // The error of some rows of the sketch, against sums in double of elements that the host draws.
     template <class S>
     double error(S const& s) const {
         squares sum;

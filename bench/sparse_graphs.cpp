@@ -134,7 +134,7 @@ public:
             if (std::regex_search(name, filter_)) run(s, x, in_pieces, n);
         }
     }
-    // Of the ways that each product has.
+    // Prints the means of each way over the products that have it.
     void report() const {
         for (auto const& [way, all] : ratios_) {
             double const of_all = mean(all, 0);

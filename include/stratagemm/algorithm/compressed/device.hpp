@@ -2,7 +2,7 @@
 //
 // As on the host (transforms.hpp), A and B are transformed once, and each bucket of a sketch's transform is a dot
 // product of a row of H A with a row of H B^T. Where these lie is a linear function of the bucket's number
-// (hashes.hpp). So if a sketch has more buckets than A has rows, or B columns, some changes of the number change the
+// (hashes.hpp). Therefore, if a sketch has more buckets than A has rows, or B columns, some changes of the number change the
 // row alone, and others the column alone: the dot products of a sketch are blocks of a product, of up to 16 x 16, that
 // share their rows. Blocks are known before the data, each has work-items of its own, and each bucket is written once
 // for each panel of k: no atomics.
@@ -421,7 +421,7 @@ struct compressed_device_times {
         double const computed = d * b * k / 8 + m * n * median_network(size.sketches).steps / 4;
         return bytes * (moved + cached / 1.5 + computed / 4) / bandwidth + 60e-6 + 20e-6 * panels();
     }
-    // Of k: few enough for a panel of both transforms to stay in a cache.
+    // The terms of k that are done at a time: few enough for a panel of both transforms to stay in a cache.
     index_t panel() const {
         auto const some = static_cast<index_t>(0x1p23 / (padded(m) + padded(n)));
         index_t const least = larger_of(32, some / 32 * 32), all = divide_up(static_cast<index_t>(k), 4) * 4;

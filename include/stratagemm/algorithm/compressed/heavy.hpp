@@ -134,7 +134,7 @@ private:
             });
         }
     }
-    // So many rows of the product at a time.
+    // The rows of the product that are computed at a time.
     index_t rows_at_once() const {
         index_t const some = on_host ? 64 : larger_of(64, (index_t{1} << 24) / b_.cols);
         return smaller(a_.rows, some);

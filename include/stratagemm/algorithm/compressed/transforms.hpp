@@ -122,7 +122,7 @@ private:
                 take(room.listed[side].begins, stripes() + 1),
                     take(room.listed[side].entries, elements[side]);
     }
-    // Of k, each a vector wide.
+    // The stripes of k, each a vector wide.
     index_t stripes() const { return divide_up(of_[0].cols, width) * (width / with_.lanes); }
     // A csr as a matrix without elements.
     static view<R const> lines_of(view<R const> const& x) { return x; }

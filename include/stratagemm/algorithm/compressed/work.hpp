@@ -68,7 +68,7 @@ public:
         return made;
     }
 
-    // That of B^T A^T.
+    // The work of B^T A^T.
     work turned() const { return {base_, options_, b_.transposed(), a_.transposed()}; }
 
     // Workspace of sketches, by at most so many threads.

@@ -1,5 +1,5 @@
-// A product as engines see it (engine/README.md): sides, how its operands lie, the order of its sums; and the way that an
-// engine would take.
+// A product as engines see it (engine/README.md): sides, how its operands lie, the order of its sums; and the way that
+// an engine would take.
 #pragma once
 
 #include "../../device/order.hpp"

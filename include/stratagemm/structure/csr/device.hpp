@@ -497,8 +497,8 @@ status multiply_csr_rows(Leaf const& leaf, Q const& p, Whole const& whole, Arena
     return {};
 }
 
-// Whether a product by rows might wait long for a long row: the rows themselves are not read. Without long rows a product
-// by rows is up to twice as fast as a merged one, or more if it is small. The longest row that there can be is then the
+// Whether a product by rows might wait long for a long row. The rows themselves are not read. Without long rows a
+// product by rows is up to twice as fast as a merged one, or more if it is small. The longest row that there can be is then the
 // work of one group, of so many items, and all elements are that of as many items as run at once.
 inline bool csr_merges(index_t m, index_t k, index_t nonzeros, index_t items) {
     constexpr index_t items_at_once = 131072, longest_delay = 16;

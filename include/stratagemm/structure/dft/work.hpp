@@ -33,7 +33,7 @@ inline constexpr unsigned dft_radix_bits = [] {
 constexpr bool is_dft_radix(int r) { return (dft_radix_bits >> r & 1) != 0; }
 
 // How work-items share a transform of some points: by a step for each radix, with some butterflies of each step for each
-// of the `threads` work-items. It depends on the length alone, so that the bits of results do.
+// of the `threads` work-items. The division depends on the length alone, and so do the bits of the results.
 //
 // A launch is bound by memory, or by what lies between two barriers. On an H200, three steps are the best from 64 points
 // on: fewer have larger radices, whose numbers take registers, and more have more barriers. A work-item keeps 8 numbers
