@@ -5,6 +5,9 @@
 #include "../../core/leaf.hpp"
 #include "kinds.hpp"
 
+#include <array>
+#include <cstdint>
+
 STRATAGEMM_BEGIN
 
 // The radices of a short length: each is a primitive one, or a product of two, done in registers.
@@ -49,10 +52,7 @@ struct dft_sharing {
     int radix[most] = {}; // the largest comes first, unless told otherwise
     int threads = 1;
 
-    explicit dft_sharing(int points, bool smallest_first = false) {
-        cost least;
-        for (int steps = points < 64 ? 1 : 3; count == 0; ++steps)
-            for (int first = 1; first <= largest_radix; ++first) consider(points, steps, first, least);
+    explicit dft_sharing(int points, bool smallest_first = false) : dft_sharing(found(points)) {
         for (int i = 0; smallest_first && i < count / 2; ++i) {
             int const r = radix[i];
             radix[i] = radix[count - 1 - i], radix[count - 1 - i] = r;
@@ -72,6 +72,24 @@ private:
         }
     };
     dft_sharing() = default;
+    // The search takes microseconds, and a call asks several times for what the call before asked for.
+    static dft_sharing const& found(int points) {
+        struct answer {
+            int points = 0;
+            dft_sharing by;
+        };
+        thread_local std::array<answer, 16> answers;
+        answer& one = answers[static_cast<std::uint32_t>(points) * 0x9e3779b1u >> 28];
+        if (one.points != points) one = {points, searched(points)};
+        return one.by;
+    }
+    static dft_sharing searched(int points) {
+        dft_sharing best;
+        cost least;
+        for (int steps = points < 64 ? 1 : 3; best.count == 0; ++steps)
+            for (int first = 1; first <= largest_radix; ++first) best.consider(points, steps, first, least);
+        return best;
+    }
     void consider(int points, int steps, int first, cost& least) {
         dft_sharing one;
         if (!is_dft_radix(first) || points % first != 0) return;
