@@ -6,6 +6,7 @@
 #include "kinds.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 
 STRATAGEMM_BEGIN
@@ -304,7 +305,8 @@ private:
             points[at] = static_cast<int>(rest);
             return rest <= longest;
         }
-        for (index_t d = 2; d <= longest; ++d) {
+        double const root = std::pow(static_cast<double>(rest), 1.0 / (count - at));
+        for (index_t d = larger_of(2, static_cast<index_t>(root)); d <= longest; ++d) {
             double power = 1;
             for (int i = at; i < count; ++i) power *= static_cast<double>(d);
             if (power < static_cast<double>(rest) || rest % d != 0) continue;
