@@ -49,6 +49,37 @@ TEMPLATE_TEST_CASE("products with Kronecker products", "", float, std::complex<d
     }
 }
 
+TEST_CASE("the host does columns of a Kronecker product in slices, by several threads") {
+    using T = std::complex<double>;
+    auto const few_bits = [](index_t rows, index_t cols, unsigned seed) {
+        support::random_source from(seed);
+        return sg::matrix<T>(rows, cols,
+                             [&](index_t, index_t) { return T(from.below(15) - 7, from.below(15) - 7); });
+    };
+    auto const a = few_bits(32, 16, 1), b = few_bits(16, 32, 2), all = kronecker_of(a, b);
+    index_t const columns = sg::second_level_cache() / 4 / (2 * 1024 * 16) * 2 + 3; // more than two slices
+    sg::matrix<T> const x = few_bits(512, columns, 3);
+    sg::matrix<T> y(512, columns), expected(512, columns);
+    std::vector<T> lines; // columns of x, one after another
+    for (index_t j = 0; j < columns; ++j)
+        for (index_t i = 0; i < 512; ++i) lines.push_back(x(i, j));
+    auto const product = sg::product(sg::kronecker(a, b), x, y);
+    CHECK(contains(sg::plan(sg::host{1}, product.shape()).describe(), "columns at a time"));
+    sg::gemm(sg::host{}, all, x, expected);
+    for (int const threads : {1, 2, 3}) {
+        std::fill(y.data(), y.data() + 512 * columns, T(NAN));
+        sg::gemm(sg::host{threads}, sg::kronecker(a, b), x, y);
+        CHECK(std::equal(y.data(), y.data() + 512 * columns, expected.data())); // nothing is rounded
+        // Rows of the transposed product lie side by side.
+        sg::matrix<T> turned(columns, 512);
+        sg::gemm(sg::host{threads}, sg::row_major(lines, columns, 512),
+                 sg::kronecker(a, b).transposed(), turned);
+        for (index_t i = 0; i < 512; ++i)
+            for (index_t j = 0; j < columns; ++j)
+                if (turned(j, i) != expected(i, j)) FAIL("wrong at " << i << ", " << j);
+    }
+}
+
 TEST_CASE("a Kronecker product multiplies in the order that takes least") {
     sg::matrix<float> const a(40, 2), b(3, 50), x(100, 8);
     sg::matrix<float> y(120, 8);

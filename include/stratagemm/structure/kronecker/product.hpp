@@ -1,7 +1,9 @@
 // Products with a Kronecker product: a dense product of the policy P for each factor (Van Loan: The ubiquitous Kronecker
-// product, 2000). What is between two of them lies in workspace.
+// product, 2000). What is between two of them lies in workspace. On the host, some columns go through all products
+// before others do, so that what is between two products stays in the second-level cache; threads share the columns.
 #pragma once
 
+#include "../../backend/host/caches.hpp"
 #include "../../core/layer.hpp"
 
 STRATAGEMM_BEGIN
@@ -98,17 +100,11 @@ public:
 
     template <class S>
     footprint workspace(S const& s) const {
-        using T = typename S::c_type;
-        auto const form = form_of(s);
-        footprint need, buffers;
-        for (bool const ends_with_last : {false, true}) {
-            kronecker_steps<decltype(form)::factors> const steps(form, ends_with_last);
-            space::share(buffers) = 2 * bytes<T>(steps.most * columns_of(s));
-            footprint products;
-            for (int i = 0; i < form.factors; ++i)
-                for (bool const by_rows : {false, true})
-                    products = larger(products, this->base_.workspace(dense_shape(s, steps, i, by_rows)));
-            need = larger(need, buffers + products);
+        footprint need;
+        for (bool const is_across : {false, true}) {
+            division const d = divided(s, is_across);
+            need = larger(need, d.team > 1 ? footprint{each_bytes(s, d) * static_cast<std::size_t>(d.team)}
+                                           : slice_workspace(s, d));
         }
         return need;
     }
@@ -120,7 +116,7 @@ public:
         bound all;
         double squares = 0;
         for (int i = 0; i < form.factors; ++i) {
-            bound const x = this->base_.error_bound(dense_shape(s, steps, i, false));
+            bound const x = this->base_.error_bound(dense_shape(s, steps, i, false, columns_of(s)));
             all = {all.worst + 1.01 * x.worst, 0, all.normwise || x.normwise,
                    all.confidence < x.confidence ? all.confidence : x.confidence};
             squares += x.expected * x.expected;
@@ -132,26 +128,34 @@ public:
     double estimate(S const& s) const {
         auto const form = form_of(s);
         kronecker_steps<decltype(form)::factors> const steps(form, false);
+        division const d = divided(s, false);
         double seconds = 0;
         for (int i = 0; i < form.factors; ++i) {
-            index_t const columns = steps.after[i] * columns_of(s);
-            seconds += this->base_.estimate(dense_shape(s, steps, i, columns < steps.before[i]));
+            auto dense = dense_shape(s, steps, i, steps.after[i] * d.slice < steps.before[i], d.slice);
+            dense.alone |= d.team > 1;
+            seconds += this->base_.estimate(dense);
         }
-        return seconds * static_cast<double>(s.count);
+        return seconds * static_cast<double>(s.count * d.slices) / d.team;
     }
     template <class S>
     std::string describe(S const& s) const {
         auto const form = form_of(s);
         kronecker_steps<decltype(form)::factors> const steps(form, false);
+        division const d = divided(s, false);
         std::string text = "kronecker product, a product for each factor:";
         for (int i = 0; i < form.factors; ++i) {
-            index_t const columns = steps.after[i] * columns_of(s);
+            index_t const columns = steps.after[i] * d.slice;
             int const f = steps.factor[i];
             text += (i ? ", " : " ") + std::to_string(form.rows[f]) + " x " + std::to_string(form.cols[f]);
             text +=
                 " (" + std::to_string(columns < steps.before[i] ? columns : steps.before[i]) + " of them)";
         }
-        return text + "; " + this->base_.describe(dense_shape(s, steps, form.factors - 1, false));
+        if (d.slices > 1)
+            text += ", " + std::to_string(d.slice) + " columns at a time by " + std::to_string(d.team) +
+                    (d.team > 1 ? " threads" : " thread");
+        auto dense = dense_shape(s, steps, form.factors - 1, false, d.slice);
+        dense.alone |= d.team > 1;
+        return text + "; " + this->base_.describe(dense);
     }
 
     template <class Q>
@@ -160,9 +164,9 @@ public:
         for (index_t i = 0; i < p.count && s; ++i) {
             auto const one = p.at(i).without_epilogue();
             if constexpr (is_kronecker<typename Q::a_operand>)
-                s = multiply(one, memory);
+                s = multiply(one, p.shape(), memory);
             else
-                s = multiply(one.transposed(), memory);
+                s = multiply(one.transposed(), p.shape(), memory);
             if constexpr (!std::is_same_v<typename Q::epilogue_type, identity>)
                 if (s) s = this->leaf().apply(p.epilogue, p.at(i).c, p.row0, p.col0);
         }
@@ -189,14 +193,14 @@ private:
         else
             return s.m;
     }
-    // The products of step i; by_rows: a product for each column and element below the factor, whose rows are the
-    // elements above it.
+    // The products of step i with some columns; by_rows: a product for each column and element below the factor, whose
+    // rows are the elements above it.
     template <class S, class Steps>
-    static auto dense_shape(S const& s, Steps const& steps, int i, bool by_rows) {
+    static auto dense_shape(S const& s, Steps const& steps, int i, bool by_rows, index_t n) {
         using T = typename S::c_type;
         auto const form = form_of(s);
         index_t const m = form.rows[steps.factor[i]], k = form.cols[steps.factor[i]], above = steps.before[i],
-                      columns = steps.after[i] * columns_of(s);
+                      columns = steps.after[i] * n;
         shape<T> dense{by_rows ? above : m, by_rows ? m : columns, k, by_rows ? columns : above, s.adds};
         dense.alone = s.alone;
         return dense;
@@ -212,8 +216,93 @@ private:
         return v.cols <= 1 ? v.row_stride : v.col_stride;
     }
 
+    // Columns are done `slice` at a time, by `team` threads.
+    struct division {
+        index_t slice, slices;
+        int team;
+    };
+    // is_across: neighbours in memory are elements of different columns, and slices have whole cache lines.
+    template <class S>
+    division divided(S const& s, bool is_across) const {
+        index_t const n = columns_of(s);
+        division d{n < 1 ? 1 : n, 1, 1};
+        if constexpr (host_leaf<leaf_of<P>>) {
+            constexpr index_t size = sizeof(typename S::c_type);
+            auto const form = form_of(s);
+            kronecker_steps<decltype(form)::factors> const steps(form, true);
+            index_t const cached = second_level_cache() / 4 / larger_of(2 * steps.most * size, 1);
+            d.slice = smaller(d.slice, larger_of(cached, is_across ? 64 / size : 1));
+            d.slices = n < 1 ? 1 : divide_up(n, d.slice);
+            double work = 0;
+            for (int i = 0; i < form.factors; ++i)
+                work += multiply_adds(dense_shape(s, steps, i, false, n));
+            int const team = s.alone ? 1 : this->leaf().team(work);
+            if constexpr (requires { requires P::is_backend; })
+                if (d.slices >= team) d.team = team;
+        }
+        return d;
+    }
+    template <class S>
+    footprint slice_workspace(S const& s, division const& d) const {
+        using T = typename S::c_type;
+        auto const form = form_of(s);
+        footprint need, buffers;
+        for (bool const ends_with_last : {false, true}) {
+            kronecker_steps<decltype(form)::factors> const steps(form, ends_with_last);
+            space::share(buffers) = 2 * bytes<T>(steps.most * d.slice);
+            footprint products;
+            for (int i = 0; i < form.factors; ++i)
+                for (bool const by_rows : {false, true})
+                    for (index_t const n : {d.slice, columns_of(s) - (d.slices - 1) * d.slice})
+                        products = larger(products,
+                                          this->base_.workspace(dense_shape(s, steps, i, by_rows, n)));
+            need = larger(need, buffers + products);
+        }
+        return need;
+    }
+    // What each of several threads has.
+    template <class S>
+    std::size_t each_bytes(S const& s, division const& d) const {
+        return arena::rounded(slice_workspace(s, d).host);
+    }
+    template <class Q, class S>
+    status multiply(Q const& p, S const& s, arena& memory) const {
+        index_t const n = p.c.cols;
+        division const d = divided(s, p.b.row_stride != 1 && p.b.rows > 1);
+        auto const slice = [&](index_t i, arena& room) {
+            index_t const first = i * d.slice, count = smaller(d.slice, n - first);
+            Q q = p;
+            q.b = p.b.block(0, first, p.b.rows, count), q.c = p.c.block(0, first, p.c.rows, count);
+            if (p.beta != typename Q::scalar(0)) q.e = p.e.block(0, first, p.e.rows, count);
+            return multiply_columns(q, room);
+        };
+        if constexpr (host_leaf<leaf_of<P>>)
+            if (d.team > 1) return multiply_by_threads(s, d, slice, memory);
+        for (index_t i = 0; i < d.slices; ++i)
+            if (status done = slice(i, memory); !done) return done;
+        return {};
+    }
+    template <class S, class F>
+    status multiply_by_threads(S const& s, division const& d, F const& slice, arena& memory) const {
+        std::size_t const each = each_bytes(s, d);
+        int team = d.team; // as workspace() had it, or fewer
+        while (team > 1 && !memory.fits({each * static_cast<std::size_t>(team)})) --team;
+        typename arena::scope const scope(memory);
+        auto* const own = memory.template take<std::byte>(static_cast<index_t>(each) * team);
+        constexpr index_t most = 1 << 20; // parts are counted in int
+        int const parts = static_cast<int>(smaller(d.slices, most));
+        bool has_failed = false;
+        status first;
+        this->leaf().each(team, parts, [&](int thread, int part) {
+            arena room(own + static_cast<index_t>(each) * thread, each, nullptr);
+            for (index_t i = d.slices * part / parts; i < d.slices * (part + 1) / parts; ++i)
+                if (status done = slice(i, room); !done)
+                    if (!__atomic_exchange_n(&has_failed, true, __ATOMIC_RELAXED)) first = std::move(done);
+        });
+        return first;
+    }
     template <class Q>
-    status multiply(Q const& p, arena& memory) const {
+    status multiply_columns(Q const& p, arena& memory) const {
         using T = typename Q::c_type;
         using S = typename Q::scalar;
         constexpr int N = Q::a_operand::form::factors;
