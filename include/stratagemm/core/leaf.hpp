@@ -86,6 +86,11 @@ struct text_numbers {
     friend constexpr auto operator<=>(text_numbers const&, text_numbers const&) = default;
 };
 
+// Numbers that a written text reads and that do not change, one table after another.
+struct text_tables {
+    std::string bytes;
+};
+
 // A kernel in the dialect that device backends share (device/dialect.hpp), compiled when it is first
 // launched.
 struct device_kernel {
@@ -97,8 +102,9 @@ struct device_kernel {
     bool exact = false;               // a b + c is not to be contracted
     std::string (*types)() = nullptr; // more definitions, called when the kernel is compiled
     std::size_t shared_bytes = 0;     // whose size the launch sets: LARGE_SHARED, or for a warpgroup_leaf
-    // More text, behind `text`, written when the kernel is compiled: steps and tables that depend on numbers.
-    std::string (*write)(text_numbers const&) = nullptr;
+    // More text, behind `text`, written when the kernel is compiled: steps and tables that depend on numbers. Tables are
+    // in the text, unless a backend takes them `apart`, for a parameter of the kernel (TABLES of the dialect).
+    std::string (*write)(text_numbers const&, text_tables* apart) = nullptr;
     text_numbers numbers{};
 };
 // SHARED of a kernel has at most so many bytes in each language.

@@ -34,6 +34,9 @@
 //   STORE_VECTOR(T, n, p, i, v)
 //   TABLE(T, n, x) = {...};          outside of functions: n pairs of T that do not change, each written as
 //                                    PAIR(T, a, b); x[i] is a VECTOR(T, 2). For kernels with a `write`
+//   TABLES(T)                        where tables are apart from the text: the parameter `tables`, behind another one and
+//                                    without a comma, the last one of the kernel; it points to pairs of T, those of
+//                                    one table after those of another. A launch gives it if there are any
 //   LARGE_SHARED(T, x, n);           SHARED T x[n] of more than device_declared_bytes: the only such array of a kernel whose
 //                                    launch has shared_bytes. For kernels with a `write`
 //   SHARED_AS(T, x)                  SHARED x, of another type, as T x[]. For kernels with a `write`

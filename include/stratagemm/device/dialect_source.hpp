@@ -28,10 +28,12 @@ inline std::string dialect_head(device_kernel const& k) {
     if (k.exact) head += "#define EXACT 1\n";
     return head;
 }
-// `language` defines the words and the element types; `numbers` depends on the kernel's definitions.
-inline std::string dialect_source(device_kernel const& k, std::string const& language, char const* numbers) {
+// `language` defines the words and the element types; `numbers` depends on the kernel's definitions; tables go into
+// `apart`, or into the text if that is null.
+inline std::string dialect_source(device_kernel const& k, std::string const& language, char const* numbers,
+                                  text_tables* apart = nullptr) {
     return dialect_head(k) + language + (k.types ? k.types() : std::string()) + k.definitions + numbers +
-           dialect_text + k.text.get() + (k.write ? k.write(k.numbers) : std::string());
+           dialect_text + k.text.get() + (k.write ? k.write(k.numbers, apart) : std::string());
 }
 
 STRATAGEMM_END

@@ -201,6 +201,53 @@ KERNEL(32) turn(BUFFER(T const, x), BUFFER(T, to)) {
     CHECK(wrong == 0);
 }
 
+// Two tables, of 3 pairs and of `at[0]` pairs, and a kernel that reads them itself and by a function.
+template <class T>
+std::string with_tables(sg::text_numbers const& numbers, sg::text_tables* apart) {
+    std::string text, parameter, argument;
+    index_t place = 0;
+    for (index_t const count : {index_t{3}, numbers.at[0]}) {
+        std::string const name = count == 3 ? "few" : "many";
+        text += apart ? "#define " + name + " (tables + " + std::to_string(place) + ")\n"
+                      : "TABLE(T, " + std::to_string(count) + ", " + name + ") = {";
+        for (index_t i = 0; i < count; ++i) {
+            T const pair[] = {static_cast<T>(count + i), static_cast<T>(-i)};
+            if (apart)
+                apart->bytes.append(reinterpret_cast<char const*>(pair), sizeof(pair));
+            else
+                text += "PAIR(T, " + std::to_string(count + i) + ", " + std::to_string(-i) + "), ";
+        }
+        text += apart ? "" : "};\n", place += count;
+    }
+    if (apart) parameter = " TABLES(T)", argument = ", tables";
+    return text + "FUNCTION T one_of(int i" + parameter +
+           ") { return many[i].x; }\nKERNEL(ITEMS) read_tables(BUFFER(T, to)" + parameter +
+           ") {\n    OPEN(T, to);\n    to[ITEM] = one_of(ITEM" + argument +
+           ") + few[ITEM % 3].x / 2;\n    to[ITEMS + ITEM] = many[ITEM].y;\n}\n";
+}
+
+TEMPLATE_TEST_CASE("dialect: tables that are written for numbers", "", float, double) {
+    using T = TestType;
+    under_test const gpu;
+    if (sizeof(T) == 8 && !gpu.leaf().limits().has_double) return;
+    for (index_t const items : {32, 64}) {
+        sg::device_kernel kernel{"read_tables", "", type_of<T>(), static_cast<int>(items), sizeof(T) == 8};
+        kernel.write = with_tables<T>, kernel.numbers.at[0] = items;
+        under_test::matrix<T> to(gpu, 2, items);
+        sg::matrix<T> read(2, items);
+        for (int again = 0; again < 2; ++again) { // compiled, and kept
+            gpu.leaf().fill(to.view(), T(0)).or_throw();
+            gpu.leaf().launch(kernel, 1, to.data()).or_throw();
+            to.download(read);
+            int wrong = 0;
+            for (index_t j = 0; j < items; ++j)
+                wrong += read(0, j) != static_cast<T>(items + j) + static_cast<T>(3 + j % 3) / 2 ||
+                         read(1, j) != static_cast<T>(-j);
+            CHECK(wrong == 0);
+        }
+    }
+}
+
 TEST_CASE("dialect: a kernel that does not build is an error") {
     under_test const gpu;
     sg::status const s = gpu.leaf().launch({"wrong", "KERNEL(256) wrong(int n) { no_such_name = n; }"}, 1, 3);

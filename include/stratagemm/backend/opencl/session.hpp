@@ -35,11 +35,13 @@ struct opencl_source {
     char const* kernel; // its name
     std::string text;
     bool uses_double = false;
+    std::string tables{}; // bytes for the last argument of the kernel; empty for none
 };
 
 struct opencl_compiled {
     opencl_program program;
     opencl_kernel kernel;
+    opencl_buffer tables; // of the source, made with the kernel and never written again
     std::unique_ptr<std::mutex> setting = std::make_unique<std::mutex>(); // a kernel holds its arguments
 };
 
@@ -145,6 +147,7 @@ public:
         std::lock_guard const lock(*compiled.setting);
         opencl_call call(compiled.kernel.get());
         set(call);
+        if (compiled.tables.get()) call(compiled.tables.get());
         if (call.code() != CL_SUCCESS) return opencl_error(call.code(), "clSetKernelArg");
         if (status s = keep_order(); !s) return s;
         cl_int const code = clEnqueueNDRangeKernel(queue(), compiled.kernel.get(), 3, nullptr, items.data(),
@@ -255,6 +258,16 @@ private:
         if (code != CL_SUCCESS)
             return opencl_error(code, std::string("clCreateKernel '") + source.kernel + '\'');
         to.program = std::move(program);
+        return source.tables.empty() ? status() : put_tables(to, source.tables);
+    }
+    // Filled when it is made, so that every queue of the context may read it at once.
+    status put_tables(opencl_compiled& to, std::string const& bytes) const {
+        cl_int code = CL_SUCCESS;
+        to.tables = opencl_buffer(clCreateBuffer(context(), CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+                                                 bytes.size(), const_cast<char*>(bytes.data()), &code));
+        if (code != CL_SUCCESS)
+            return opencl_error(code, "clCreateBuffer of " + std::to_string(bytes.size()) + " bytes on " +
+                                          device_.name);
         return {};
     }
 

@@ -25,12 +25,11 @@ opencl_source opencl_source_of(char const* kernel, char const* body, Epilogue co
 }
 
 inline opencl_source opencl_source_of(device_kernel const& k) {
-    return {k.name,
-            dialect_source(k,
-                           std::string(opencl_dialect_text) + opencl_elements_text +
-                               (k.write ? opencl_tables_text : ""),
-                           opencl_numbers_text),
-            k.uses_double};
+    text_tables tables;
+    std::string text = dialect_source(
+        k, std::string(opencl_dialect_text) + opencl_elements_text + (k.write ? opencl_tables_text : ""),
+        opencl_numbers_text, &tables);
+    return {k.name, std::move(text), k.uses_double, std::move(tables.bytes)};
 }
 
 STRATAGEMM_END

@@ -13,8 +13,8 @@
 STRATAGEMM_BEGIN
 
 template <class R>
-std::string dft_written(text_numbers const& numbers) {
-    return dft_writer<R>(numbers).write();
+std::string dft_written(text_numbers const& numbers, text_tables* apart) {
+    return dft_writer<R>(numbers, apart).write();
 }
 
 // The kernel for some numbers of dft_writer. It reads elements of In and writes some of To, of which one is complex, or

@@ -1,8 +1,8 @@
 // The text of the kernels of transforms on devices, in the dialect. It is written for a length when a kernel is
-// compiled, with unrolled steps and with tables of roots of unity: computed in double, rounded once, as constants of
-// the text. The tables need no memory of their own, no call that fills them, and no lock; they stay as long as the
-// compiled kernel does, and a graph may capture any call after the first. Roots between the launches of a long
-// transform are products of two or three factors from short tables.
+// compiled, with unrolled steps and with tables of roots of unity: computed in double, rounded once. They are constants
+// of the text, or what the backend keeps with the compiled kernel; no call fills them, they need no lock, they stay as
+// long as the compiled kernel does, and a graph may capture any call after the first. Roots between the launches of a
+// long transform are products of two or three factors from short tables.
 //
 // A work-item keeps some points of a transform in registers. Between steps (Stockham's algorithm) work-items exchange
 // numbers by shared memory. Each operation rounds as it is written (device_kernel::exact), so that the result of a
@@ -20,10 +20,10 @@ template <class R>
 class dft_writer {
 public:
     // numbers: points of the launch; flags; the order of the roots between launches; points of the whole transform;
-    // length of the chirp.
-    explicit dft_writer(text_numbers const& numbers)
-        : points_(static_cast<int>(numbers.at[0])), flags_(numbers.at[1]), order_(numbers.at[2]),
-          all_(numbers.at[3]), chirp_(numbers.at[4]), work_(points_, flags_) {}
+    // length of the chirp. apart: where tables go; null: into the text.
+    dft_writer(text_numbers const& numbers, text_tables* apart)
+        : apart_(apart), points_(static_cast<int>(numbers.at[0])), flags_(numbers.at[1]),
+          order_(numbers.at[2]), all_(numbers.at[3]), chirp_(numbers.at[4]), work_(points_, flags_) {}
 
     std::string write() {
         begin();
@@ -135,6 +135,15 @@ protected:
     // ---- tables -------------------------------------------------------------------------------------------
     template <class Entry>
     void table(std::string const& name, index_t count, Entry&& entry) {
+        if (apart_) {
+            text_ += "#define " + name + " (tables + " + of(pairs_apart()) + ")\n";
+            for (index_t i = 0; i < count; ++i) {
+                dft_root const w = entry(i);
+                for (R const x : {static_cast<R>(w.re), static_cast<R>(w.im)})
+                    apart_->bytes.append(reinterpret_cast<char const*>(&x), sizeof(R));
+            }
+            return;
+        }
         text_ += "TABLE(REAL, " + of(larger_of(count, 1)) + ", " + name + ") = {";
         for (index_t i = 0; i < count; ++i) {
             dft_root const w = entry(i);
@@ -143,6 +152,11 @@ protected:
         if (count == 0) text_ += "PAIR(REAL, 0, 0)";
         text_ += "};\n";
     }
+    index_t pairs_apart() const {
+        return apart_ ? static_cast<index_t>(apart_->bytes.size() / (2 * sizeof(R))) : 0;
+    }
+    // What kernels, and functions that read tables, have behind their other parameters.
+    char const* tables_parameter() const { return pairs_apart() > 0 ? " TABLES(REAL)" : ""; }
     void tables() {
         // For each step behind the first: exp(-2 pi i q k / (lead radix)) for 0 <= k < lead and 0 < q < radix, or the q
         // of which few_roots() tells.
@@ -172,8 +186,7 @@ protected:
         define("SIGN_SHIFT", larger_of(0, bits_of(real_points(kind, length())) - 5));
         define("SIGNS_IN", kind == dft_kind::cosine_2 || kind == dft_kind::cosine_2_halved);
     }
-    // NAME(k), a factor: from a table, or a product if that is long, since OpenCL has 64 KiB for all tables of a
-    // kernel.
+    // NAME(k), a factor: from a table, or a product if that is long.
     void turns(std::string const& name, std::string const& to, dft_turns const& by) {
         constexpr index_t most_bytes = 20480;
         if (by.count == 0) return;
@@ -214,9 +227,10 @@ protected:
                 return dft_root{-2 * half * half, root_of_unity(e % order, order).im};
             });
         std::string const mask = of(size - 1) + "u";
-        text_ += "FUNCTION VECTOR(REAL, 2) " + name + "(uint e) {\n    VECTOR(REAL, 2) const high = " + name +
-                 "_high[e >> " + of((levels - 1) * s) + "], rest = " + name + "_rest[e >> " +
-                 of((levels - 1) * s) + "];\n    VECTOR(REAL, 2) d = " + name + "_0[e & " + mask + "];\n";
+        text_ += "FUNCTION VECTOR(REAL, 2) " + name + "(uint e" + tables_parameter() +
+                 ") {\n    VECTOR(REAL, 2) const high = " + name + "_high[e >> " + of((levels - 1) * s) +
+                 "], rest = " + name + "_rest[e >> " + of((levels - 1) * s) +
+                 "];\n    VECTOR(REAL, 2) d = " + name + "_0[e & " + mask + "];\n";
         if (levels == 3)
             text_ += "    VECTOR(REAL, 2) const f = " + name + "_1[e >> " + of(s) + " & " + mask +
                      "];\n    REAL const dx = fma(d.x, f.x, -(d.y * f.y)) + (d.x + f.x), "
@@ -224,6 +238,7 @@ protected:
         text_ += "    VECTOR(REAL, 2) w;\n"
                  "    w.x = high.x + fma(high.x, d.x, fma(-high.y, d.y, rest.x));\n"
                  "    w.y = high.y + fma(high.x, d.y, fma(high.y, d.x, rest.y));\n    return w;\n}\n";
+        if (apart_) text_ += "#define " + name + "(e) " + name + "(e, tables)\n";
     }
     // exp(-pi i k^2 / n) for the elements of a transform of n points.
     dft_root chirp_at(index_t k) const { return root_of_unity(k * k % (2 * chirp_), 2 * chirp_); }
@@ -468,13 +483,13 @@ protected:
             return "dft_place const there = mine; ";
         return is_fixed(by) ? "dft_place const there = across; " : "dft_place const there = BEHIND(of); ";
     }
-    // The head of a kernel, with a line for each buffer that not all kernels have, and what all work-items know.
+    // The head of a kernel, whose list of parameters is left open, with a line for each buffer that not all kernels have, and what all work-items know.
     void open(std::string const& name_and_parameters, std::string const& buffers) {
         define("KEPT", work_.kept());
         text_ += work_.names_groups(has(dft_in_pairs | dft_out_pairs))
                      ? "KERNEL_AT_ONCE(ITEMS, " + of(work_.groups_at_once()) + ")"
                      : "KERNEL(ITEMS)";
-        text_ += ' ' + name_and_parameters + " {\n    " +
+        text_ += ' ' + name_and_parameters + tables_parameter() + ") {\n    " +
                  (work_.launched_bytes() > 0 ? "LARGE_SHARED(REAL, room, " + of(work_.numbers_of_room()) + ")"
                                              : "SHARED REAL room[" + of(work_.numbers_of_room()) + "]") +
                  ";\n    OPEN(IN const, x);\n    OPEN(OUT, c);\n#if ENDS\n    OPEN(OUT const, e);\n#endif\n" +
@@ -499,7 +514,7 @@ protected:
                           sample = has(dft_sampled) ? "index point0, index part_rows, BUFFER(int const, "
                                                       "signs), BUFFER(int const, places), "
                                                     : "";
-        open("dft(" + factor + sample + "DFT_PARAMETERS)",
+        open("dft(" + factor + sample + "DFT_PARAMETERS",
              std::string(has(dft_out_spectrum) ? "    OPEN(OUT const, spectrum);\n" : "") +
                  (has(dft_sampled) ? "    OPEN(int const, signs);\n    OPEN(int const, places);\n" : ""));
         if (work_.meets_in) {
@@ -528,6 +543,7 @@ protected:
         text_ += "}\n";
     }
 
+    text_tables* apart_;
     int points_;
     index_t flags_, order_, all_, chirp_;
     dft_work<R> work_;

@@ -181,8 +181,9 @@ KERNEL(ITEMS) spectrum_sequence(MATRIX(IN const, a), index a_step, index a_count
 }
 )";
 // The rows of a spectrum, from transforms of sequences (set_spectrum() in spectrum.hpp).
-inline constexpr char spectrum_rows_text[] = R"(
-KERNEL(ITEMS) spectrum_rows(BUFFER(NUMBER const, z), BUFFER(REAL, spectrum), index points, index rows) {
+inline constexpr char spectrum_rows_head[] = R"(
+KERNEL(ITEMS) spectrum_rows(BUFFER(NUMBER const, z), BUFFER(REAL, spectrum), index points, index rows)";
+inline constexpr char spectrum_rows_text[] = R"() {
     OPEN(NUMBER const, z);
     OPEN(REAL, spectrum);
     GLOBAL REAL const *const from = (GLOBAL REAL const *)z;
@@ -213,7 +214,7 @@ KERNEL(ITEMS) spectrum_rows(BUFFER(NUMBER const, z), BUFFER(REAL, spectrum), ind
 template <class R>
 class spectrum_writer : public dft_writer<R> {
 public:
-    explicit spectrum_writer(text_numbers const& numbers) : dft_writer<R>(numbers) {}
+    using dft_writer<R>::dft_writer;
 
     std::string write() {
         this->begin();
@@ -224,6 +225,8 @@ public:
     }
     std::string write_rows() {
         this->roots_of_order("root", this->all_);
+        this->text_ += spectrum_rows_head;
+        this->text_ += this->tables_parameter();
         this->text_ += spectrum_rows_text;
         return std::move(this->text_);
     }
@@ -236,7 +239,7 @@ private:
         layout const head{layout::reads, 0, false, false}, tail{layout::writes, this->last(), false, false};
         layout const flat_head{layout::flat, 0, work.across, false},
             flat_tail{layout::flat, 0, this->has(dft_out_across), false};
-        this->open("spectrum_product(SPECTRUM_PARAMETERS)",
+        this->open("spectrum_product(SPECTRUM_PARAMETERS",
                    this->has(spectrum_in | spectrum_whole) ? "    OPEN(REAL const, spectrum);\n" : "");
         if (work.flat_in) {
             this->read(flat_head);
@@ -301,12 +304,12 @@ private:
 };
 
 template <class R>
-std::string spectrum_written(text_numbers const& numbers) {
-    return spectrum_writer<R>(numbers).write();
+std::string spectrum_written(text_numbers const& numbers, text_tables* apart) {
+    return spectrum_writer<R>(numbers, apart).write();
 }
 template <class R>
-std::string spectrum_rows_written(text_numbers const& numbers) {
-    return spectrum_writer<R>(numbers).write_rows();
+std::string spectrum_rows_written(text_numbers const& numbers, text_tables* apart) {
+    return spectrum_writer<R>(numbers, apart).write_rows();
 }
 template <class T>
 std::string spectrum_types() {

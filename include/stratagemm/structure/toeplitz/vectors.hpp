@@ -198,7 +198,7 @@ struct toeplitz_vectors {
     }
 };
 
-inline std::string toeplitz_vectors_written(text_numbers const& numbers) {
+inline std::string toeplitz_vectors_written(text_numbers const& numbers, text_tables*) {
     return "#define LAST " + std::to_string(numbers.at[0]) + '\n' + toeplitz_vectors_text;
 }
 template <class T>

@@ -41,10 +41,10 @@ typedef long index;
 #define SHUFFLES 0
 )cl";
 
-// What kernels with a `write` have besides.
+// What kernels with a `write` have besides. Tables are in global memory, not `constant`: work-items that read different
+// places of constant memory are served one after another on NVIDIA's devices.
 inline constexpr char opencl_tables_text[] = R"cl(
-#define TABLE(T, n, x) constant VECTOR(T, 2) x[n]
-#define PAIR(T, a, b) (VECTOR(T, 2))(a, b)
+#define TABLES(T) , global VECTOR(T, 2) const *restrict tables
 #define LARGE_SHARED(T, x, n) local T x[n]
 #define SHARED_AS(T, x) ((local T *)(x))
 )cl";
