@@ -1,10 +1,12 @@
 // What low_rank decides by on a device: Cholesky's factor of a Gram matrix, its inverse, and sums of squares.
 //
 // G = L L^H, and X = L^-1: if G is the Gram matrix of Y, Y X^H has orthonormal columns. Both are found in blocks by
-// eliminating rows of (G | I), with two launches for a block of columns. Every group of the first launch finds the
-// same L^-1 of the block on the diagonal, and multiplies one block of its rows by it; the second launch takes these
-// rows from those below. No block leaves the device. Pivots say how much of each column of Y the columns before it
-// leave.
+// eliminating rows of (G | I), with one launch for a block of rows. A launch takes the rows that the launch before it
+// finished from those below. Groups with tiles of the next block row eliminate within it, too: each of them updates the
+// tile on the diagonal and eliminates it anew beside its own tile, so that no group waits for another. Finished rows of
+// L^H have memory apart from G, whose tiles on the diagonal are read by many groups. Pivots say how much of each column
+// of Y the columns before it leave. Where a whole block of them is small enough, the launches behind it return at once:
+// the host does not wait to decide.
 #pragma once
 
 #include "../../backend/host/kernels.hpp"
@@ -14,153 +16,191 @@
 
 STRATAGEMM_BEGIN
 
-// G is overwritten. `levels` has the diagonal of G, and then the pivots.
+// G is overwritten, and U has the finished rows of L^H. `levels` has the diagonal of G, and then the pivots.
 inline constexpr char low_rank_text[] = R"(
 #define PARTS (1 + COMPLEX)
+#define PITCH (SIDE + 1)
+#define STEP (ITEMS / SIDE)
+#define COUNT (SIDE / STEP)
 #define FIRST_LINE(block) ((index)(block) * SIDE)
 #if COMPLEX
 #define GET(to, from, at) to.x = from[2 * (at)], to.y = from[2 * (at) + 1]
 #define PUT(to, at, from) to[2 * (at)] = from.x, to[2 * (at) + 1] = from.y
 #define REAL_PART(v) v.x
 #define SCALE(v, by) v.x *= by, v.y *= by
+#define CONJUGATE(v) v.y = -v.y
 #else
 #define GET(to, from, at) to = from[at]
 #define PUT(to, at, from) to[at] = from
 #define REAL_PART(v) v
 #define SCALE(v, by) v *= by
+#define CONJUGATE(v)
 #endif
-#define EACH_OF_BLOCK(r, c) for (int c = ITEM / SIDE, r = ITEM % SIDE; c < SIDE; c += ITEMS / SIDE)
 
 FUNCTION double inverse_or_zero(double x, double least) {
     double const pivot = x < least ? least : x; /* Inf and NaN stay */
     return pivot == 0 ? 0 : 1 / pivot;
 }
 
-KERNEL(ITEMS) begin_factor(MATRIX(IN const, g), MATRIX(IN, x), BUFFER(double, levels), index n) {
-    OPEN(IN const, g);
-    OPEN(IN, x);
-    OPEN(double, levels);
-    for (EACH(at, n * n)) {
-        index const i = at % n, j = at / n;
-        scalar unit = ZERO;
-        if (i == j) {
-            scalar const size = LOAD(IN, g, AT(g, i, i));
-            levels[i] = REAL_PART(size);
-#if COMPLEX
-            unit.x = 1;
-#else
-            unit = 1;
-#endif
-        }
-        STORE(IN, x, AT(x, i, j), unit);
-    }
-}
-
-/* Group t has block t of the rows: of X up to the diagonal, then of G. */
-KERNEL(ITEMS) factor_rows(MATRIX(IN, g), MATRIX(IN, x), BUFFER(double, levels), index n, int block, double noise) {
-    SHARED double rest[SIDE * SIDE * PARTS];
-    SHARED double inverse[SIDE * SIDE * PARTS];
+/* The first groups have the tiles of block row `block`: of X up to the diagonal, then of G. The others have tiles of
+   the rows below. A work-item has COUNT elements of one row of a tile. */
+KERNEL(ITEMS) factor_step(MATRIX(IN, g), MATRIX(IN, u), MATRIX(IN, x), BUFFER(double, levels), index n, int block,
+                          int blocks, double noise, double enough) {
+    SHARED double left[SIDE * PITCH * PARTS];
+    SHARED double right[SIDE * PITCH * PARTS];
+    SHARED double sizes[SIDE];
+    SHARED int goes_on;
     OPEN(IN, g);
+    OPEN(IN, u);
     OPEN(IN, x);
     OPEN(double, levels);
-    index const row0 = FIRST_LINE(block);
-    int const rows = (int)min((index)SIDE, n - row0);
-    EACH_OF_BLOCK(r, c) {
-        scalar v = ZERO, unit = ZERO;
-        if (r < rows && c < rows) v = LOAD(IN, g, AT(g, row0 + r, row0 + c));
-#if COMPLEX
-        unit.x = r == c;
-#else
-        unit = r == c;
-#endif
-        PUT(rest, r + c * SIDE, v);
-        PUT(inverse, r + c * SIDE, unit);
+    int const is_first = GROUP < blocks, below = is_first ? 0 : 1 + (GROUP - blocks) / blocks, i = block + below,
+              t = is_first ? GROUP : (GROUP - blocks) % blocks, of_x = is_first ? t <= block : t < block,
+              j = of_x || is_first ? t : t + below;
+    if (j >= blocks) return;
+    index const row0 = FIRST_LINE(block), before = row0 - SIDE, row = FIRST_LINE(i), col = FIRST_LINE(j);
+    int const rows = (int)min((index)SIDE, n - row), cols = (int)min((index)SIDE, n - col);
+    int const r = ITEM % SIDE, q = ITEM / SIDE;
+    scalar own[COUNT], diagonal[COUNT];
+#pragma unroll
+    for (int k = 0; k < COUNT; ++k) {
+        int const c = q + k * STEP;
+        own[k] = ZERO, diagonal[k] = ZERO;
+        if (r < rows && c < cols) {
+            if (!of_x)
+                own[k] = LOAD(IN, g, AT(g, row + r, col + c));
+            else if (j == block)
+                REAL_PART(own[k]) = r == c;
+            else if (j + 1 < block)
+                own[k] = LOAD(IN, x, AT(x, row + r, col + c));
+        }
+        if (is_first && r < rows && c < rows) diagonal[k] = LOAD(IN, g, AT(g, row0 + r, row0 + c));
     }
-    for (int p = 0; p < rows; ++p) {
+    if (block > 0) {
+        ANY(goes_on, levels[n + before + r] > enough * levels[before + r]);
+        if (!goes_on) {
+            if (GROUP == block && q == 0 && r < rows) levels[n + row0 + r] = 0;
+            return;
+        }
+#pragma unroll
+        for (int k = 0; k < COUNT; ++k) {
+            int const c = q + k * STEP;
+            scalar v = ZERO, w = ZERO;
+            if (c < rows) v = LOAD(IN, u, AT(u, before + r, row + c));
+            if (c < cols) {
+                if (of_x && j < block)
+                    w = LOAD(IN, x, AT(x, before + r, col + c));
+                else if (!of_x)
+                    w = LOAD(IN, u, AT(u, before + r, col + c));
+            }
+            int const by_rows = r * PITCH + c, by_cols = r + c * PITCH;
+            PUT(left, by_rows, v);
+            PUT(right, by_cols, w);
+        }
         BARRIER();
-        double const by = inverse_or_zero(rest[(p + p * SIDE) * PARTS], noise * levels[row0 + p]);
-        EACH_OF_BLOCK(r, c) {
-            if (r <= p) continue;
-            scalar factor, from, v;
-            GET(factor, rest, r + p * SIDE);
-            SCALE(factor, -by);
-            if (c > p) {
-                GET(from, rest, p + c * SIDE);
-                GET(v, rest, r + c * SIDE);
-                v = multiply_add(factor, from, v);
-                PUT(rest, r + c * SIDE, v);
-            } else {
-                GET(from, inverse, p + c * SIDE);
-                GET(v, inverse, r + c * SIDE);
-                v = multiply_add(factor, from, v);
-                PUT(inverse, r + c * SIDE, v);
+        for (int l = 0; l < SIDE; ++l) {
+            scalar from, v;
+            GET(from, left, l * PITCH + r);
+            SCALE(from, -1);
+            CONJUGATE(from);
+#pragma unroll
+            for (int k = 0; k < COUNT; ++k) {
+                int const c = q + k * STEP;
+                GET(v, right, l + c * PITCH);
+                own[k] = multiply_add(from, v, own[k]);
+                if (is_first) {
+                    GET(v, left, l * PITCH + c);
+                    diagonal[k] = multiply_add(from, v, diagonal[k]);
+                }
             }
         }
     }
-    BARRIER();
-    double const own = rest[(ITEM % SIDE) * (1 + SIDE) * PARTS];
-    double const root = sqrt(inverse_or_zero(own, noise * levels[row0 + min(ITEM % SIDE, rows - 1)]));
-    if (GROUP == block && ITEM < rows) levels[n + row0 + ITEM] = own;
-    BARRIER();
-    int const of_x = GROUP <= block;
-    index const col0 = FIRST_LINE(GROUP);
-    int const cols = (int)min((index)SIDE, n - col0);
-    EACH_OF_BLOCK(r, c) {
-        scalar v = ZERO;
-        if (r < rows && c < cols)
-            v = of_x ? LOAD(IN, x, AT(x, row0 + r, col0 + c)) : LOAD(IN, g, AT(g, row0 + r, col0 + c));
-        PUT(rest, r + c * SIDE, v);
-    }
-    BARRIER();
-    EACH_OF_BLOCK(r, c) {
-        if (r >= rows || c >= cols) continue;
-        scalar sum = ZERO;
-        for (int l = 0; l <= r; ++l) {
-            scalar left, right;
-            GET(left, inverse, r + l * SIDE);
-            GET(right, rest, l + c * SIDE);
-            sum = multiply_add(left, right, sum);
+    if (!is_first) {
+#pragma unroll
+        for (int k = 0; k < COUNT; ++k) {
+            int const c = q + k * STEP;
+            if (r >= rows || c >= cols) continue;
+            if (of_x)
+                STORE(IN, x, AT(x, row + r, col + c), own[k]);
+            else
+                STORE(IN, g, AT(g, row + r, col + c), own[k]);
         }
-        SCALE(sum, root);
-        if (of_x)
-            STORE(IN, x, AT(x, row0 + r, col0 + c), sum);
-        else
-            STORE(IN, g, AT(g, row0 + r, col0 + c), sum);
+        return;
     }
-}
-
-/* Takes the rows of a block from those below. Blocks of X come first, then those of G from the diagonal on. */
-KERNEL(ITEMS) factor_rest(MATRIX(IN, g), MATRIX(IN, x), index n, int block, int blocks) {
-    SHARED double left[SIDE * SIDE * PARTS];
-    SHARED double right[SIDE * SIDE * PARTS];
-    OPEN(IN, g);
-    OPEN(IN, x);
-    int const i = block + 1 + GROUP / blocks, t = GROUP % blocks, of_x = t <= block,
-              j = of_x ? t : i + t - block - 1;
-    if (j >= blocks) return;
-    index const row0 = FIRST_LINE(block), row = FIRST_LINE(i), col = FIRST_LINE(j);
-    int const depth = SIDE, rows = (int)min((index)SIDE, n - row), cols = (int)min((index)SIDE, n - col);
-    EACH_OF_BLOCK(r, c) {
-        scalar u = ZERO, v = ZERO;
-        if (c < rows) u = conjugate_if(1, LOAD(IN, g, AT(g, row0 + r, row + c)));
-        if (c < cols) v = of_x ? LOAD(IN, x, AT(x, row0 + r, col + c)) : LOAD(IN, g, AT(g, row0 + r, col + c));
-        PUT(left, c + r * SIDE, u);
-        PUT(right, r + c * SIDE, v);
+    if (q == 0) {
+        double size = 0;
+        if (r < rows) {
+            scalar const v = LOAD(IN, g, AT(g, row0 + r, row0 + r));
+            size = block > 0 ? levels[row0 + r] : REAL_PART(v);
+        }
+        if (block == 0 && r < cols) {
+            scalar const v = LOAD(IN, g, AT(g, col + r, col + r));
+            levels[col + r] = REAL_PART(v);
+        }
+        sizes[r] = size;
     }
     BARRIER();
-    EACH_OF_BLOCK(r, c) {
-        if (r >= rows || c >= cols) continue;
-        scalar sum = ZERO;
-        for (int l = 0; l < depth; ++l) {
-            scalar u, v;
-            GET(u, left, r + l * SIDE);
-            GET(v, right, l + c * SIDE);
-            sum = multiply_add(u, v, sum);
+    /* `left` and `right` have the pivot's column of the diagonal tile, and its row of the own one, in turn. */
+    double pivot = 0;
+    if (q == 0) {
+        PUT(left, r, diagonal[0]);
+    }
+    if (r == 0) {
+#pragma unroll
+        for (int k = 0; k < COUNT; ++k) {
+            int const c = q + k * STEP;
+            PUT(right, c, own[k]);
         }
-        if (of_x)
-            STORE(IN, x, AT(x, row + r, col + c), LOAD(IN, x, AT(x, row + r, col + c)) - sum);
-        else
-            STORE(IN, g, AT(g, row + r, col + c), LOAD(IN, g, AT(g, row + r, col + c)) - sum);
+    }
+    for (int p = 0; p < rows; ++p) {
+        BARRIER();
+        int const now = p % 2 * SIDE, then = SIDE - now;
+        double const rest = left[(now + p) * PARTS], by = inverse_or_zero(rest, noise * sizes[p]);
+        if (r == p) pivot = rest;
+        if (r > p) {
+            scalar factor, from;
+            GET(factor, left, now + r);
+            SCALE(factor, -by);
+#pragma unroll
+            for (int k = 0; k < COUNT; ++k) {
+                int const c = q + k * STEP;
+                GET(from, right, now + c);
+                own[k] = multiply_add(factor, from, own[k]);
+                GET(from, left, now + c);
+                CONJUGATE(from);
+                diagonal[k] = multiply_add(factor, from, diagonal[k]);
+            }
+        }
+        if (p + 1 >= rows) continue;
+        if (q == (p + 1) % STEP) {
+            scalar next = diagonal[0];
+#pragma unroll
+            for (int k = 1; k < COUNT; ++k)
+                if (k == (p + 1) / STEP) next = diagonal[k];
+            int const at = then + r;
+            PUT(left, at, next);
+        }
+        if (r == p + 1) {
+#pragma unroll
+            for (int k = 0; k < COUNT; ++k) {
+                int const c = then + q + k * STEP;
+                PUT(right, c, own[k]);
+            }
+        }
+    }
+    if (GROUP == block && q == 0 && r < rows) levels[n + row0 + r] = pivot;
+    double const root = sqrt(inverse_or_zero(pivot, noise * sizes[r]));
+#pragma unroll
+    for (int k = 0; k < COUNT; ++k) {
+        int const c = q + k * STEP;
+        if (r >= rows || c >= cols) continue;
+        SCALE(own[k], root);
+        if (of_x) {
+            STORE(IN, x, AT(x, row + r, col + c), own[k]);
+        } else {
+            STORE(IN, u, AT(u, row + r, col + c), own[k]);
+            STORE(IN, x, AT(x, row + r, col + c), ZERO);
+        }
     }
 }
 )";
@@ -190,11 +230,19 @@ KERNEL(ITEMS) add_squares(MATRIX(IN const, x), index rows, index cols, BUFFER(do
 )";
 
 // Z = alpha A X + beta Z with A of any type and the rest in double: COLS columns of X. A group has LINES lines of A
-// and a chunk of its depth, and a quarter of its work-items every fourth step. Sums of chunks are added in order.
+// and a chunk of its depth, and a quarter of its work-items every fourth step. It fetches the next elements while it
+// multiplies those that it has. Sums of chunks are added in order.
 inline constexpr char low_rank_wide_text[] = R"(
 #define PARTS (1 + COMPLEX)
 #define DEPTH (32 / PARTS)
 #define PITCH (LINES + 1)
+#define EACH_OF_A (LINES * DEPTH / ITEMS)
+#define EACH_OF_X (COLS * DEPTH / ITEMS)
+#if COMPLEX
+#define PUT(to, at, v) to[2 * (at)] = v.x, to[2 * (at) + 1] = v.y
+#else
+#define PUT(to, at, v) to[at] = v
+#endif
 KERNEL(ITEMS) wide_chunks(MATRIX(IN const, a), int conjugated, MATRIX(OUT const, x), BUFFER(double, chunks), index rows,
                           index depth, index chunk, int blocks) {
     SHARED double from[DEPTH * PITCH * PARTS];
@@ -205,39 +253,53 @@ KERNEL(ITEMS) wide_chunks(MATRIX(IN const, a), int conjugated, MATRIX(OUT const,
     index const row0 = (index)(GROUP % blocks) * LINES, begin = (index)(GROUP / blocks) * chunk;
     index const end = min(begin + chunk, depth);
     int const part = ITEM / 64, line = ITEM % 16, col = ITEM % 64 / 16 * 4, along = a_col < a_row;
+    /* Where a work-item finds its elements of A: each some lines or some columns behind the last one. */
+    int const l_of_a = along ? ITEM % DEPTH : ITEM / LINES, r_of_a = along ? ITEM / DEPTH : ITEM % LINES;
+    int const l_step = along ? 0 : ITEMS / LINES, r_step = along ? ITEMS / DEPTH : 0;
+    int const l_of_x = ITEM % DEPTH, c_of_x = ITEM / DEPTH;
     double sums[4 * 4 * PARTS];
-    for (int u = 0; u < 4 * 4 * PARTS; ++u) sums[u] = 0;
-    for (index l0 = begin; l0 < end; l0 += DEPTH) {
-        BARRIER();
 #pragma unroll
-        for (int e = ITEM; e < LINES * DEPTH; e += ITEMS) {
-            int const l = along ? e % DEPTH : e / LINES, r = along ? e / DEPTH : e % LINES;
-            index const i = row0 + r, k = l0 + l;
+    for (int u = 0; u < 4 * 4 * PARTS; ++u) sums[u] = 0;
+    scalar next_a[EACH_OF_A];
+    OUT_VALUE next_x[EACH_OF_X];
+    for (index l0 = begin - DEPTH; l0 < end; l0 += DEPTH) {
+        int const is_here = l0 >= begin, comes = l0 + DEPTH < end;
+        BARRIER();
+        if (is_here) {
+#pragma unroll
+            for (int e = 0; e < EACH_OF_A; ++e) {
+                int const place = (l_of_a + e * l_step) * PITCH + r_of_a + e * r_step;
 #if COMPLEX
-            double re = 0, im = 0;
-            if (i < rows && k < end) {
-                scalar const v = LOAD(IN, a, AT(a, i, k));
-                re = v.x, im = conjugated ? -v.y : v.y;
-            }
-            from[(l * PITCH + r) * 2] = re, from[(l * PITCH + r) * 2 + 1] = im;
-#else
-            from[l * PITCH + r] = i < rows && k < end ? LOAD(IN, a, AT(a, i, k)) : 0;
+                if (conjugated) next_a[e].y = -next_a[e].y;
 #endif
-        }
-        for (int e = ITEM; e < COLS * DEPTH; e += ITEMS) {
-            int const l = e % DEPTH, c = e / DEPTH;
-#if COMPLEX
-            double re = 0, im = 0;
-            if (l0 + l < end) {
-                OUT_VALUE const v = LOAD(OUT, x, AT(x, l0 + l, c));
-                re = v.x, im = v.y;
+                PUT(from, place, next_a[e]);
             }
-            to[(l * COLS + c) * 2] = re, to[(l * COLS + c) * 2 + 1] = im;
-#else
-            to[l * COLS + c] = l0 + l < end ? LOAD(OUT, x, AT(x, l0 + l, c)) : 0;
-#endif
+#pragma unroll
+            for (int e = 0; e < EACH_OF_X; ++e) {
+                int const place = l_of_x * COLS + c_of_x + e * (ITEMS / DEPTH);
+                PUT(to, place, next_x[e]);
+            }
         }
         BARRIER();
+        if (comes) {
+            /* Beyond the edges, A has the elements on them, and X has zeros. */
+            index const l1 = l0 + DEPTH, at_x = l1 + l_of_x;
+#pragma unroll
+            for (int e = 0; e < EACH_OF_A; ++e) {
+                index const r = min(row0 + r_of_a + e * r_step, rows - 1), l = min(l1 + l_of_a + e * l_step, end - 1);
+                next_a[e] = LOAD(IN, a, AT(a, r, l));
+            }
+#pragma unroll
+            for (int e = 0; e < EACH_OF_X; ++e) {
+                next_x[e] = LOAD(OUT, x, AT(x, min(at_x, end - 1), c_of_x + e * (ITEMS / DEPTH)));
+#if COMPLEX
+                if (at_x >= end) next_x[e].x = 0, next_x[e].y = 0;
+#else
+                if (at_x >= end) next_x[e] = 0;
+#endif
+            }
+        }
+        if (!is_here) continue;
 #pragma unroll
         for (int step = 0; step < DEPTH / 4; ++step) {
             int const l = 4 * step + part;
@@ -259,8 +321,11 @@ KERNEL(ITEMS) wide_chunks(MATRIX(IN const, a), int conjugated, MATRIX(OUT const,
     for (int p = 0; p < 4; ++p) {
         BARRIER();
         if (part != p) continue;
+#pragma unroll
         for (int u = 0; u < 4; ++u)
+#pragma unroll
             for (int v = 0; v < 4; ++v)
+#pragma unroll
                 for (int c = 0; c < PARTS; ++c) {
                     int const place = ((line + 16 * u) * COLS + col + v) * PARTS + c;
                     from[place] = (p == 0 ? 0 : from[place]) + sums[(u * 4 + v) * PARTS + c];
@@ -300,29 +365,30 @@ KERNEL(ITEMS) wide_sum(BUFFER(double const, chunks), int count, OUT_VALUE alpha,
 
 struct low_rank_device {
     static constexpr index_t wide_cols = 16, wide_lines = 64; // of X, and of A in a group
-    static constexpr index_t side = 32;  // of blocks, two of which are in the memory of a group
-    static constexpr index_t sums = 256; // of squares that a launch leaves
+    static constexpr index_t sums = 256;                      // of squares that a launch leaves
 
-    // Overwrites G, of W, and sets X and the 2 n numbers of `levels`. A pivot of less than `noise` of its column's
-    // square counts as so much.
+    // Sides of tiles, two of which are in the memory of a group.
+    template <class W>
+    static constexpr index_t side = complex_like<W> ? 16 : 32;
+
+    // Overwrites G and U, of W, and sets X and the 2 n numbers of `levels`. A pivot of less than `noise` of its
+    // column's square counts as so much. Behind a tile all of whose pivots are at most `enough` of these squares, pivots
+    // are zero, and X is not set.
     template <class W, class Leaf, class Space, class Levels>
-    static status factor(Leaf const& leaf, view<W, Space> const& g, view<W, Space> const& x, Levels levels,
-                         double noise) {
-        index_t const n = g.rows, blocks = (n + side - 1) / side;
-        auto const kernel = [](char const* name) {
-            return device_kernel{name, low_rank_text, "#define SIDE 32\n", 256,
-                                 true, false,         kernel_types<W, W>};
-        };
-        view<W const, Space> const known = g;
-        if (status s = leaf.launch(kernel("begin_factor"), groups_for_each(n * n, 256), known, x, levels, n);
-            !s)
-            return s;
+    static status factor(Leaf const& leaf, view<W, Space> const& g, view<W, Space> const& u,
+                         view<W, Space> const& x, Levels levels, double noise, double enough) {
+        index_t const n = g.rows, blocks = (n + side<W> - 1) / side<W>;
+        device_kernel const kernel{"factor_step",
+                                   low_rank_text,
+                                   complex_like<W> ? "#define SIDE 16\n" : "#define SIDE 32\n",
+                                   256,
+                                   true,
+                                   false,
+                                   kernel_types<W, W>};
         for (index_t b = 0; b < blocks; ++b) {
-            int const block = static_cast<int>(b);
-            if (status s = leaf.launch(kernel("factor_rows"), blocks, g, x, levels, n, block, noise); !s)
-                return s;
-            if (status s = leaf.launch(kernel("factor_rest"), (blocks - b - 1) * blocks, g, x, n, block,
-                                       static_cast<int>(blocks));
+            index_t const groups = b == 0 ? blocks : blocks * (blocks - b);
+            if (status s = leaf.launch(kernel, groups, g, u, x, levels, n, static_cast<int>(b),
+                                       static_cast<int>(blocks), noise, enough);
                 !s)
                 return s;
         }

@@ -9,8 +9,10 @@
 // err.
 //
 // On a device, blocks are larger, factors of Gram matrices stay there (device.hpp), and the pivots of a block tell how
-// many of its columns are taken. There are two passes, and a third one if the second finds columns far from
-// orthogonal.
+// many of its columns are taken. The product with the inverse factor is one of doubles: the columns it gives are
+// orthogonal up to what rounding did to the Gram matrix, relative to the least pivot. The first block, which no columns
+// have to be taken from, needs one pass where the pivots say that this is little. Other blocks have two, and a third one
+// if the second finds columns far from orthogonal.
 #pragma once
 
 #include "../../core/certificate.hpp"
@@ -47,6 +49,7 @@ class range_finder {
     // Columns that are found beside those that are asked for, so that these are nearly the best.
     static constexpr index_t spare = 8;
     static constexpr int probes = 16;
+    static constexpr double every_pivot = -1; // what no pivot is small enough for
 
 public:
     range_finder(P const& policy, A const& a, low_rank_options const& options)
@@ -130,8 +133,7 @@ private:
     // some columns says what is left in their middle, where that falls steadily; elsewhere those behind it do.
     index_t columns_needed(index_t count, double rest) const {
         if (options_.tolerance == 0) return count;
-        double const allowed = 0.8 * options_.tolerance / certified_factor(looks_ + 1),
-                     most = allowed * allowed * (captured_ + rest * rest);
+        double const allowed = aim(), most = allowed * allowed * (captured_ + rest * rest);
         index_t const half = probes / 2;
         for (index_t j = half; j + half <= count; ++j) {
             double logarithms = 0, behind = 0;
@@ -144,6 +146,9 @@ private:
         }
         return count;
     }
+    // What is to be left of A, relative to it. An estimate from some columns is that certain: a certificate that fails
+    // by little costs another block.
+    double aim() const { return 0.7 * options_.tolerance / certified_factor(looks_ + 1); }
     double pivot(index_t count, index_t j) const { return levels_[static_cast<std::size_t>(count + j)]; }
     static status no_memory() { return failure(errc::memory, "low_rank", "no host memory is left"); }
     static status refuse(char const* why) { return failure(errc::argument, "low_rank", why); }
@@ -190,19 +195,18 @@ private:
         lines_of_panel_ = larger_of(index_t{1}, smaller(longest, (1 << 19) / longest));
         footprint room;
         index_t const wide = larger_of(block_, index_t{probes});
-        space::share(room) = bytes<T>(a_.rows * block_) + bytes<T>(a_.rows * block_) +
-                             bytes<T>(most_ * block_) + 4 * bytes<W>(most_ * larger_of(most_, wide)) +
-                             2 * bytes<W>(longest * wide) +
-                             bytes<W>(on_host ? lines_of_panel_ * (longest + probes)
-                                              : low_rank_device::room_of_chunks(longest)) +
-                             bytes_to_draw() + bytes_to_widen() + bytes_to_decide();
+        space::share(room) = bytes<T>(a_.rows * block_) + bytes<T>(most_ * block_) + bytes_to_draw() +
+                             bytes_to_widen() +
+                             (on_host ? bytes_to_decide_here(wide, longest) : bytes_to_decide(wide, longest));
         auto work = policy_.reserve(room);
         if (!work) return work.take_status();
         work_ = std::move(*work);
-        block_of_y_ = take<T>(a_.rows, block_), other_y_ = take<T>(a_.rows, block_);
-        along_ = take<T>(most_, block_);
-        if constexpr (!on_host) {
-            inverse_ = work_.template take<W>(most_ * most_);
+        block_of_y_ = take<T>(a_.rows, block_), along_ = take<T>(most_, block_);
+        if constexpr (on_host) {
+            other_y_ = take<T>(a_.rows, block_);
+        } else {
+            wide_y_ = take<W>(a_.rows, block_);
+            inverse_ = work_.template take<W>(largest_gram() * largest_gram());
             levels_there_ = work_.template take<double>(count_of_levels());
             if (!levels_.resize(static_cast<std::size_t>(count_of_levels()))) return no_memory();
         }
@@ -211,11 +215,18 @@ private:
     // Numbers that are fetched together: the diagonal of a Gram matrix and pivots, sums of squares of a certificate and
     // of lines of B.
     index_t count_of_levels() const { return 2 * (most_ + low_rank_device::sums); }
-    std::size_t bytes_to_decide() const {
-        if (on_host) return 0;
+    std::size_t bytes_to_decide_here(index_t wide, index_t longest) const {
+        return bytes<T>(a_.rows * block_) + 4 * bytes<W>(most_ * larger_of(most_, wide)) +
+               2 * bytes<W>(longest * wide) + bytes<W>(lines_of_panel_ * (longest + probes));
+    }
+    // On a device: factors of blocks, and of all columns if some are left out in the end.
+    index_t largest_gram() const { return options_.rank > 0 ? most_ : block_; }
+    std::size_t bytes_to_decide(index_t wide, index_t longest) const {
         std::size_t const to_leave_out =
             options_.rank > 0 ? bytes<W>(a_.cols * most_) + bytes<T>(spare * (a_.rows + a_.cols)) : 0;
-        return bytes<W>(most_ * most_) + bytes<double>(count_of_levels()) + to_leave_out;
+        return 3 * bytes<W>(longest * wide) + 3 * bytes<W>(largest_gram() * largest_gram()) +
+               4 * bytes<W>(most_ * wide) + bytes<W>(low_rank_device::room_of_chunks(longest)) +
+               bytes<double>(count_of_levels()) + to_leave_out;
     }
     status fetch_levels() {
         if (status s = policy_.leaf().download(levels_there_, levels_.data(), count_of_levels()); !s)
@@ -233,18 +244,26 @@ private:
             sum += levels_[static_cast<std::size_t>(2 * most_ + which * low_rank_device::sums + i)];
         return sum;
     }
-    // The inverse of the factor of the Gram matrix G, which is overwritten; and its pivots.
-    status factor_there(view<W, space> const& g) {
-        auto const x = reshaped(view<W, space>{inverse_, most_, most_, 1, most_}, g.rows, g.rows);
-        return low_rank_device::factor(policy_.leaf(), g, x, levels_there_, noise_of(a_.rows));
-    }
-    status factor_gram(view<T const, space> const& y) {
+    // The inverse of the factor of the Gram matrix G, which is overwritten; and its pivots, up to some that are all at
+    // most `enough` of the squares of their columns.
+    status factor_there(view<W, space> const& g, double enough) {
         typename arena::scope const scope(work_);
-        auto const wide = take<W>(y.rows, y.cols), product = take<W>(y.cols, y.cols);
+        view<W, space> const x{inverse_, g.rows, g.rows, 1, g.rows};
+        return low_rank_device::factor(policy_.leaf(), g, take<W>(g.rows, g.rows), x, levels_there_,
+                                       noise_of(a_.rows), enough);
+    }
+    // Leaves Y in doubles, too.
+    status factor_gram(view<T const, space> const& y, double enough) {
+        typename arena::scope const scope(work_);
+        auto const wide = reshaped(wide_y_, y.rows, y.cols), product = take<W>(y.cols, y.cols);
         if (status s = policy_.leaf().copy(y, wide); !s) return s;
         if (status s = try_gemm(policy_, transposed(conjugated(wide)), wide, product); !s) return s;
-        if (status s = factor_there(product); !s) return s;
+        if (status s = factor_there(product, enough); !s) return s;
         return fetch_levels();
+    }
+    // Pivots that columns_needed() certainly stops at. Columns of a sketch have nearly the same norm.
+    double enough_of_block() const {
+        return found_.rank == 0 && options_.tolerance > 0 ? 0.25 * aim() * aim() : every_pivot;
     }
 
     // Y = the part of A S^T that is orthogonal to Q. `rest` is an estimate of |A - Q B|.
@@ -258,7 +277,7 @@ private:
             if (status done = gram(y, gram_); !done) return done;
             for (index_t i = 0; i < count; ++i) rest += real_part(gram_(i, i));
         } else {
-            if (status done = factor_gram(y); !done) return done;
+            if (status done = factor_gram(y, enough_of_block()); !done) return done;
             for (index_t i = 0; i < count; ++i) rest += levels_[static_cast<std::size_t>(i)];
         }
         rest = __builtin_sqrt(rest);
@@ -428,48 +447,62 @@ private:
         }
         return {};
     }
-    // The same for the first `count` columns, by inverse factors that stay on the device. Columns from the first one on
-    // that is not larger than rounding are dropped.
-    status orthonormalize_there(view<T, space>& y, view<T, space>& other, index_t& count) {
+    // The same for the first `count` columns, behind those that are known, by inverse factors that stay on the device.
+    // Columns from the first one on that is not larger than rounding are dropped.
+    status orthonormalize_there(index_t from, index_t& count) {
+        view<T, space> y = block_of_y_;
         for (int pass = 0;; ++pass) {
             typename arena::scope const scope(work_);
-            index_t const from = y.cols;
             if (pass > 0) {
                 if (status s = remove_known(y); !s) return s;
-                if (status s = factor_gram(y); !s) return s;
+                if (status s = factor_gram(y, every_pivot); !s) return s;
             }
-            double const noise = pass == 0 ? noise_of(y.rows) : 0.01;
-            double least = 1;
-            index_t kept = 0;
-            for (; kept < count; ++kept) {
-                double const part = pivot(from, kept) / levels_[static_cast<std::size_t>(kept)];
-                if (!(part > noise)) break;
-                if (part < least) least = part;
-            }
-            count = kept;
+            double const least = drop_small(from, pass == 0 ? noise_of(a_.rows) : 0.01, count);
             if (count == 0) return {};
             view<W const, space> const x{inverse_, count, count, 1, from};
-            auto const there = take<T>(count, count);
-            if (status s = policy_.leaf().copy(transposed(conjugated(x)), there); !s) return s;
-            auto const next = reshaped(other, y.rows, count);
-            if (status s = try_gemm(policy_, y.block(0, 0, y.rows, count), there, next); !s) return s;
-            other = y, y = next;
-            if (pass == 2 || (pass == 1 && least > 0.5)) return {};
+            auto const next = take<W>(a_.rows, count);
+            if (status s =
+                    try_gemm(policy_, reshaped(wide_y_, a_.rows, count), transposed(conjugated(x)), next);
+                !s)
+                return s;
+            y = columns(found_.rank, count), from = count;
+            if (status s = policy_.leaf().copy(view<W const, space>(next), y); !s) return s;
+            if (is_orthonormal(pass, least)) return {};
         }
+    }
+    // Of `from` columns, whose levels are here, the first `count` or fewer. Returns the least part of one that the
+    // columns before it leave.
+    double drop_small(index_t from, double noise, index_t& count) const {
+        double least = 1;
+        for (index_t j = 0; j < count; ++j) {
+            double const part = pivot(from, j) / levels_[static_cast<std::size_t>(j)];
+            if (!(part > noise))
+                count = j;
+            else if (part < least)
+                least = part;
+        }
+        return least;
+    }
+    // Whether columns are, after a pass with this least part. Rounding of the Gram matrix is random.
+    bool is_orthonormal(int pass, double least) const {
+        if (pass == 0)
+            return found_.rank == 0 &&
+                   noise_of(1) * __builtin_sqrt(static_cast<double>(a_.rows)) < 0.01 * least;
+        return pass == 2 || least > 0.5;
     }
     // Of `count` columns, the first `added` are wanted on a device; fewer may be found.
     status add_block(index_t count, index_t& added) {
-        auto y = reshaped(block_of_y_, a_.rows, count), other = reshaped(other_y_, a_.rows, count);
-        if constexpr (on_host) {
-            if (status s = orthonormalize(y, other, added); !s || added == 0) return s;
-        } else {
-            if (status s = orthonormalize_there(y, other, added); !s || added == 0) return s;
-        }
         leaf_of<P> const leaf = policy_.leaf();
-        auto const to = columns(found_.rank, added);
-        if (status s = leaf.copy(view<T const, space>(y), to); !s) return s;
+        if constexpr (on_host) {
+            auto y = reshaped(block_of_y_, a_.rows, count), other = reshaped(other_y_, a_.rows, count);
+            if (status s = orthonormalize(y, other, added); !s || added == 0) return s;
+            if (status s = leaf.copy(view<T const, space>(y), columns(found_.rank, added)); !s) return s;
+        } else {
+            if (status s = orthonormalize_there(count, added); !s || added == 0) return s;
+        }
         auto const b = lines(found_.rank, added);
-        if (status s = try_gemm(policy_, transposed(conjugated(to)), a_, b); !s) return s;
+        if (status s = try_gemm(policy_, transposed(conjugated(columns(found_.rank, added))), a_, b); !s)
+            return s;
         found_.rank += added;
         return capture(b);
     }
@@ -542,21 +575,23 @@ private:
         auto const wide = take<W>(all, a_.cols), product = take<W>(all, all);
         if (status s = policy_.leaf().copy(view<T const, space>(b()), wide); !s) return s;
         if (status s = try_gemm(policy_, wide, transposed(conjugated(wide)), product); !s) return s;
-        if (status s = factor_there(product); !s) return s;
+        if (status s = factor_there(product, every_pivot); !s) return s;
         view<W const, space> const x{inverse_, all, all, 1, all};
         auto const least = take<W>(all, out), along = take<W>(all, out);
         view<W, space> random;
         if (status s = draw(gaussian<W>(out, all, seed(-looks_ - 1) ^ 1), random); !s) return s;
         if (status s = policy_.leaf().copy(view<W const, space>(random), least); !s) return s;
-        small_matrix<W> vectors;
+        if (is_capturing_)
+            if (status s = fetch_levels(); !s) return s;
+        W const unit(__builtin_sqrt(captured_)); // so that powers keep in range
         for (int pass = 0; pass < 3; ++pass) {
-            if (pass > 0)
-                if (status s = send_wide(vectors, least); !s) return s;
-            if (status s = try_gemm(policy_, x, least, along); !s) return s;
-            if (status s = try_gemm(policy_, transposed(conjugated(x)), along, least); !s) return s;
-            if (status s = fetch(least, vectors); !s) return s;
-            make_orthonormal(vectors);
+            if (status s = try_gemm(policy_, unit, x, least, W(0), along); !s) return s;
+            if (status s = try_gemm(policy_, unit, transposed(conjugated(x)), along, W(0), least); !s)
+                return s;
         }
+        small_matrix<W> vectors;
+        if (status s = fetch(least, vectors); !s) return s;
+        make_orthonormal(vectors);
         return turn_away_from(std::move(vectors));
     }
     // Q = Q X and B = X^H B for an orthogonal complement X of some vectors.
@@ -677,9 +712,11 @@ private:
     };
     factors found_;
     arena work_;
-    view<T, space> block_of_y_, other_y_, along_;
-    small_matrix<W> gram_;
-    handle<W> inverse_{};           // on a device: of the last factor
+    view<T, space> block_of_y_, along_;
+    view<T, space> other_y_;        // on the host
+    small_matrix<W> gram_;          // likewise
+    view<W, space> wide_y_;         // on a device: the block, in the numbers of its Gram matrix
+    handle<W> inverse_{};           // likewise: of the last factor
     handle<double> levels_there_{}; // likewise
     list<double> levels_;           // as they were fetched
     bool is_capturing_ = false;     // sums of squares of B are there and not in captured_
