@@ -1,0 +1,77 @@
+// The certificate of factors: products of A - Q B with fresh random vectors, in double.
+#pragma once
+
+#include "range.hpp"
+
+STRATAGEMM_BEGIN
+
+// Z = alpha X Y + beta Z, with a beta of 0 or 1, for lines of X, which are widened to W: on the host some at a
+// time.
+template <policy P, class A, class W>
+status range_finder<P, A, W>::times_wide(view<T const, space> const& x, view<W const, space> const& y,
+                                         view<W, space> const& z, W alpha, W beta) {
+    if constexpr (!on_host) {
+        typename arena::scope const scope(work_);
+        index_t const room = low_rank_device::room_of_chunks(x.rows);
+        auto const chunks = work_.template take<double>(room * index_t{sizeof(W) / sizeof(double)});
+        return low_rank_device::wide_product<T>(policy_.leaf(), alpha * static_cast<W>(x.scale) * y.scale, x,
+                                                y, z, beta != W(0), chunks);
+    }
+    index_t const most = smaller(x.rows, lines_of_panel_);
+    for (index_t i = 0; i < x.rows; i += most) {
+        typename arena::scope const scope(work_);
+        index_t const count = smaller(most, x.rows - i);
+        view<W, space> const wide{work_.template take<W>(count * x.cols), count, x.cols, x.cols, 1};
+        if (status s = policy_.leaf().copy(x.block(i, 0, count, x.cols), wide); !s) return s;
+        if (status s = try_gemm(policy_, alpha, wide, y, beta, z.block(i, 0, count, z.cols)); !s) return s;
+    }
+    return {};
+}
+
+// Z = A Y
+template <policy P, class A, class W>
+status range_finder<P, A, W>::matrix_times(view<W const, space> const& y, view<W, space> const& z) {
+    if constexpr (is_view<A>::value) {
+        return times_wide(a_, y, z, W(1), W(0));
+    } else if constexpr (std::is_same_v<T, W>) {
+        return try_gemm(policy_, a_, y, z);
+    } else {
+        typename arena::scope const scope(work_);
+        auto wide = widened_operand<A, W>::made(policy_.leaf(), work_, a_);
+        if (!wide) return wide.take_status();
+        return try_gemm(policy_, *wide, y, z);
+    }
+}
+
+// The norm of A - Q B from fresh vectors, in W: lines of A, Q and B are widened, a panel at a time.
+template <policy P, class A, class W>
+status range_finder<P, A, W>::certify(int look) {
+    typename arena::scope const scope(work_);
+    view<W, space> x;
+    if (status s = draw(gaussian<W>(probes, a_.cols, seed(-look)), x); !s) return s;
+    auto const along = take<W>(found_.rank, probes);
+    if (status s = times_wide(b(), x, along, W(1), W(0)); !s) return s;
+    auto const rest = take<W>(a_.rows, probes);
+    if (status s = matrix_times(x, rest); !s) return s;
+    if (status s = times_wide(q(), along, rest, W(-1), W(1)); !s) return s;
+    double squares = 0;
+    if constexpr (on_host) {
+        small_matrix<W> product;
+        if (status s = gram_wide(rest, product); !s) return s;
+        for (index_t i = 0; i < probes; ++i) squares += real_part(product(i, i));
+    } else {
+        if (status s =
+                low_rank_device::add_squares<W>(policy_.leaf(), view<W const, space>(rest), place_of_sums(0));
+            !s)
+            return s;
+        if (status s = fetch_levels(); !s) return s;
+        squares = sum_of_levels(0);
+    }
+    found_.error = captured_ > 0 ? __builtin_sqrt(squares) / norm() : 0;
+    found_.bound = found_.error * certified_factor(look);
+    if (found_.bound > 1) found_.bound = 1; // Q B is a projection of A
+    if (!__builtin_isfinite(found_.error)) return refuse("A has Inf or NaN, or its squares overflow");
+    return {};
+}
+
+STRATAGEMM_END
