@@ -127,6 +127,7 @@ std::vector<asked> ways_to_ask(index_t rank) {
         add("low_rank, 1e-5, sparse_sign", "low_rank, n / 16, sparse_sign", kind::signs);
         add("low_rank, 1e-5, srht", "low_rank, n / 16, srht", kind::srht);
     }
+    all.push_back({"low_rank, n / 16 or 1e-5", {.tolerance = 1e-5, .rank = rank, .seed = 1}});
     return all;
 }
 
