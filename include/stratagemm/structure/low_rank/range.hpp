@@ -123,15 +123,16 @@ private:
     index_t columns_needed(index_t count, double rest) const {
         if (options_.tolerance == 0) return count;
         double const allowed = aim(), most = allowed * allowed * (captured_ + rest * rest);
+        auto const left = [&](index_t l) { return pivot(count, l) * static_cast<double>(count); };
         index_t const half = probes / 2;
-        for (index_t j = half; j + half <= count; ++j) {
-            double logarithms = 0, behind = 0;
-            for (index_t l = j - half; l < j + half; ++l) {
-                double const left = pivot(count, l) * static_cast<double>(count);
-                logarithms += __builtin_log(left > 0 ? left : 0) / probes;
-                if (l >= j) behind += left / static_cast<double>(half);
-            }
-            if (behind <= most && logarithms <= __builtin_log(most)) return j;
+        double logarithms[probes]; // of the last columns: the device waits for these
+        for (index_t l = 0; l < count; ++l) {
+            logarithms[l % probes] = __builtin_log(left(l) > 0 ? left(l) : 0) / probes;
+            if (l + 1 < probes) continue;
+            double in_middle = 0, behind = 0;
+            for (double const part : logarithms) in_middle += part;
+            for (index_t j = l + 1 - half; j <= l; ++j) behind += left(j) / static_cast<double>(half);
+            if (behind <= most && in_middle <= __builtin_log(most)) return l + 1 - half;
         }
         return count;
     }
