@@ -185,20 +185,30 @@ private:
     void add_variants(std::vector<way>& ways, matrix_a const& x, B const& b, C const& c,
                       sg::cuda::arena& memory) {
         sg::csr_merged_work work = sg::choose_csr_merged<T>(x.rows, c.cols, x.nonzeros, sg::vector_of(b));
-        if (work.few)
-            for (int const share : {3, 5, 7, 11, 15}) {
+        if (work.few) {
+            for (int const spans : {1, 2, 4, 8}) {
+                work.spans = spans;
+                add_merged(ways, std::to_string(spans) + " spans", x, b, c, work, memory);
+            }
+            work.spans = 0;
+            for (int const share : {5, 7, 15}) {
                 work.segment = work.items * share, work.ahead = share;
                 if (work.segment * work.wide * static_cast<int>(sizeof(T)) + 4 * work.segment < 44 << 10)
                     add_merged(ways, "share " + std::to_string(share), x, b, c, work, memory);
             }
-        else
-            for (int const most = work.lanes; 4 * work.lanes > most && work.lanes >= 2; work.lanes /= 2)
-                for (int const segment : {32, 64, 128, 256})
-                    if (segment * work.segments_of_group() <= 8192) {
-                        work.segment = segment;
-                        add_merged(ways, std::to_string(work.lanes) + " lanes " + std::to_string(segment), x,
-                                   b, c, work, memory);
-                    }
+        } else {
+            int const segment = work.segment;
+            for (int const even : {0, 1, 4, 16}) {
+                work.even = even;
+                add_merged(ways, "even " + std::to_string(even), x, b, c, work, memory);
+            }
+            work.even = 2;
+            for (int const other : {segment / 2, 2 * segment})
+                if (other * work.segments_of_group() <= 8192) {
+                    work.segment = other;
+                    add_merged(ways, "segment " + std::to_string(other), x, b, c, work, memory);
+                }
+        }
     }
     // As opened by the peer: everything that a product needs is made before.
     void add_peers(std::vector<way>& ways, sample const& s, matrix_a const& x, index_t n,

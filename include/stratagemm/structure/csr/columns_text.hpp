@@ -54,6 +54,51 @@ typedef some_scalars some_of_b;
 #define SCALE_SUM(w, member) scaled member = scale_by(alpha, sum[w]);
 #define FINISH_SUM(w, member) \
     if (j + w < cols) FINISH_ELEMENT(row, j + w, sum[w]);
+
+#define IN_FLIGHT (WIDE > 1 ? 4 : 8) /* elements of A that a work-item loads before it uses the first */
+typedef struct {
+    GLOBAL IN const *elements;
+    index row, col, cols;
+    int conjugated;
+} matrix_b;
+#define OPEN_B(all)                                                      \
+    GLOBAL IN const *const b = (all).elements;                           \
+    index const b_row = (all).row, b_col = (all).col, cols = (all).cols; \
+    int const b_conjugated = (all).conjugated
+
+/* Adds every `parts`-th element of a row from `at` on, times columns j to j + WIDE of B. `parts` is known when this is
+   compiled. Where the next elements are is read while these are multiplied. */
+FUNCTION void add_part(scalar *sum, GLOBAL INDEX const *columns, OF_VALUES(GLOBAL IN const *values)
+                       matrix_b all_of_b, index j, index at, index end, int parts) {
+    OPEN_B(all_of_b);
+    INDEX left = (INDEX)(end - at), row_of[IN_FLIGHT];
+    some_of_b y[IN_FLIGHT];
+#if !ONES
+    scalar of_a[IN_FLIGHT];
+#endif
+    for (int u = 0; u < IN_FLIGHT; ++u)
+        if (u * parts < left) row_of[u] = columns[at + u * parts];
+    for (; (IN_FLIGHT - 1) * parts < left; left -= IN_FLIGHT * parts) {
+        for (int u = 0; u < IN_FLIGHT; ++u) LOAD_SOME(y[u], row_of[u]);
+        for (int u = 0; u < IN_FLIGHT; ++u) { LOAD_OF_A(u, at + u * parts); }
+        at += IN_FLIGHT * parts;
+        for (int u = 0; u < IN_FLIGHT; ++u)
+            if ((IN_FLIGHT + u) * parts < left) row_of[u] = columns[at + u * parts];
+        for (int u = 0; u < IN_FLIGHT; ++u) {
+            some_of_b const some = y[u];
+            EACH_COLUMN(ADD_TO_SUM)
+        }
+    }
+    for (int u = 0; u < IN_FLIGHT; ++u)
+        if (u * parts < left) LOAD_SOME(y[u], row_of[u]);
+    for (int u = 0; u < IN_FLIGHT; ++u)
+        if (u * parts < left) { LOAD_OF_A(u, at + u * parts); }
+    for (int u = 0; u < IN_FLIGHT; ++u)
+        if (u * parts < left) {
+            some_of_b const some = y[u];
+            EACH_COLUMN(ADD_TO_SUM)
+        }
+}
 )";
 
 // Two texts, one behind the other.

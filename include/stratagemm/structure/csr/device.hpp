@@ -18,7 +18,9 @@
 #include "../../device/product.hpp"
 #include "arrays.hpp"
 #include "columns_text.hpp"
+#include "format.hpp"
 #include "merged.hpp"
+#include "pieces.hpp"
 #include "times_vector.hpp"
 
 STRATAGEMM_BEGIN
@@ -29,7 +31,6 @@ STRATAGEMM_BEGIN
 // work-items share the rows, and each loads AHEAD rows before it uses the first. RESIDENT: for how many groups on a
 // multiprocessor there are registers.
 inline constexpr char csr_text[] = R"(
-#define IN_FLIGHT (WIDE > 1 ? 4 : 8) /* elements of A that a work-item loads before it uses the first */
 #define UNITS (ROWS * STRIPES)
 
 /* How many parts of a row are added within a warp, and how many sums are left for shared memory. */
@@ -55,50 +56,6 @@ inline constexpr char csr_text[] = R"(
 #define BEGIN(i) bounds[i]
 #define END(i) bounds[(i) + 1]
 #endif
-
-typedef struct {
-    GLOBAL IN const *elements;
-    index row, col, cols;
-    int conjugated;
-} matrix_b;
-#define OPEN_B(all)                                                      \
-    GLOBAL IN const *const b = (all).elements;                           \
-    index const b_row = (all).row, b_col = (all).col, cols = (all).cols; \
-    int const b_conjugated = (all).conjugated
-
-/* Adds every `parts`-th element of a row from `at` on, times columns j to j + WIDE of B. `parts` is known when this is
-   compiled. Where the next elements are is read while these are multiplied. */
-FUNCTION void add_part(scalar *sum, GLOBAL INDEX const *columns, OF_VALUES(GLOBAL IN const *values)
-                       matrix_b all_of_b, index j, index at, index end, int parts) {
-    OPEN_B(all_of_b);
-    INDEX left = (INDEX)(end - at), row_of[IN_FLIGHT];
-    some_of_b y[IN_FLIGHT];
-#if !ONES
-    scalar of_a[IN_FLIGHT];
-#endif
-    for (int u = 0; u < IN_FLIGHT; ++u)
-        if (u * parts < left) row_of[u] = columns[at + u * parts];
-    for (; (IN_FLIGHT - 1) * parts < left; left -= IN_FLIGHT * parts) {
-        for (int u = 0; u < IN_FLIGHT; ++u) LOAD_SOME(y[u], row_of[u]);
-        for (int u = 0; u < IN_FLIGHT; ++u) { LOAD_OF_A(u, at + u * parts); }
-        at += IN_FLIGHT * parts;
-        for (int u = 0; u < IN_FLIGHT; ++u)
-            if ((IN_FLIGHT + u) * parts < left) row_of[u] = columns[at + u * parts];
-        for (int u = 0; u < IN_FLIGHT; ++u) {
-            some_of_b const some = y[u];
-            EACH_COLUMN(ADD_TO_SUM)
-        }
-    }
-    for (int u = 0; u < IN_FLIGHT; ++u)
-        if (u * parts < left) LOAD_SOME(y[u], row_of[u]);
-    for (int u = 0; u < IN_FLIGHT; ++u)
-        if (u * parts < left) { LOAD_OF_A(u, at + u * parts); }
-    for (int u = 0; u < IN_FLIGHT; ++u)
-        if (u * parts < left) {
-            some_of_b const some = y[u];
-            EACH_COLUMN(ADD_TO_SUM)
-        }
-}
 
 #if STREAMS
 #if ONES
@@ -288,31 +245,6 @@ csr_times_dense(BUFFER(INDEX const, bounds), BUFFER(INDEX const, columns), OF_VA
 #endif
     }
 }
-
-#if PIECES
-KERNEL(ITEMS) sums_of_pieces(BUFFER(int const, cut_rows), BUFFER(int const, first_sums), BUFFER(SUM const, sums),
-                             index count, PRODUCT) {
-    OPEN(int const, cut_rows);
-    OPEN(int const, first_sums);
-    OPEN(SUM const, sums);
-    OPEN(OUT const, e);
-    OPEN(OUT, c);
-    for (EACH(at, count * cols)) {
-        index const r = at / cols, j = at % cols;
-        int const end = first_sums[r + 1];
-        scalar all = ZERO;
-        for (int first = first_sums[r]; first < end; first += 8) {
-            scalar some[8];
-            for (int u = 0; u < 8; ++u)
-                if (first + u < end) some[u] = LOAD(SUM, sums, (first + u) * cols + j);
-            for (int u = 0; u < 8; ++u)
-                if (first + u < end) all = all + some[u];
-        }
-        index const row = cut_rows[r];
-        FINISH_ELEMENT(row, j, all);
-    }
-}
-#endif
 )";
 inline constexpr joined_text csr_rows_text{csr_columns_text, csr_text};
 
@@ -489,22 +421,40 @@ status multiply_csr_rows(Leaf const& leaf, Q const& p, Whole const& whole, Arena
         auto const sums = memory.template take<Sum>(a.pieces.sums * n);
         status s = launch(a.pieces.count, a.pieces.bounds, a.pieces.lists, sums, a.pieces.count);
         if (!s || a.pieces.cut_rows == 0) return s;
+        using Index = typename Q::a_operand::index_type;
         auto const cut_rows = a.pieces.lists + a.pieces.count;
-        return leaf.launch(kernel("sums_of_pieces"), groups_for_each(a.pieces.cut_rows * n, x.items),
-                           cut_rows, cut_rows + a.pieces.cut_rows, sums, a.pieces.cut_rows, p.alpha, p.beta,
-                           adds, e, int{e.conjugate}, p.c, m, n);
+        return add_csr_carries(leaf, p, csr_carries_kernel<In, Out, Index>(0, false, n, true),
+                               a.pieces.cut_rows, cut_rows, cut_rows + a.pieces.cut_rows, sums,
+                               a.pieces.cut_rows);
     }
     return {};
 }
 
 // Whether a product by rows might wait long for a long row. The rows themselves are not read. Without long rows a
 // product by rows is up to twice as fast as a merged one, or more if it is small. The longest row that there can be is then the
-// work of one group, of so many items, and all elements are that of as many items as run at once.
-inline bool csr_merges(index_t m, index_t k, index_t nonzeros, index_t items) {
+// work of one group, and all elements are that of as many work-items as run at once.
+inline bool csr_merges(index_t m, index_t k, index_t nonzeros) {
     constexpr index_t items_at_once = 131072, longest_delay = 16;
     index_t const longest = lesser(k, nonzeros);
     return m > 0 && longest > 8 * (nonzeros / m) + 64 &&
-           longest > longest_delay * nonzeros / items_at_once * items;
+           longest > longest_delay * nonzeros / items_at_once * csr_work::items;
+}
+// The same for a matrix that is kept with its rows in pieces, of which the longest row is known. Rows of like lengths
+// are multiplied as they are. Otherwise the merged kernels have products with few columns, where the time is that of
+// reading A, and those whose longest row is in more pieces than a group can add up in a short time.
+inline bool csr_merges_pieces(index_t m, index_t nonzeros, index_t longest, bool few) {
+    constexpr index_t most_sums = 512;
+    index_t const average = nonzeros / m;
+    return longest > 2 * average + 1 && (few || longest > most_sums * csr_piece(average));
+}
+
+// Whether a product takes the merged kernels, by what is known of A. `vector` is what vector_of() gives for B.
+template <class Form>
+bool csr_merges_form(Form const& form, index_t m, index_t k, index_t n, index_t nonzeros, int vector) {
+    if (!csr_merges(m, k, nonzeros)) return false;
+    if constexpr (has_pieces<Form>)
+        if (form.sums > 0) return csr_merges_pieces(m, nonzeros, form.longest, vector == 0 || n <= 4);
+    return true;
 }
 
 // C = alpha A B + beta E, without the epilogue.
@@ -512,18 +462,15 @@ template <class Leaf, class Q, class Whole, class Arena>
 status multiply_csr(Leaf const& leaf, Q const& p, Whole const& whole, Arena& memory) {
     if constexpr (std::is_same_v<Whole, only_listed>) {
         using space = typename std::remove_cvref_t<decltype(p.b)>::space;
-        index_t const m = p.c.rows, k = p.b.rows, n = p.c.cols, nonzeros = p.a.nonzeros;
-        bool in_pieces = false;
-        if constexpr (requires { p.a.pieces; }) in_pieces = p.a.pieces.count > 0;
-        if constexpr (warpgroup_leaf<Leaf, space>)
-            if (csr_vector_work const x = vector_work_of<space>(leaf, p);
-                x.rows > 0 && (in_pieces || !csr_merges(m, k, nonzeros, x.items)))
-                return multiply_csr_by_vector(leaf, p, x);
-        if (!in_pieces && csr_merges(m, k, nonzeros, csr_work::items)) {
-            int const vector = vector_of(p.b);
+        index_t const m = p.c.rows, n = p.c.cols, nonzeros = p.a.nonzeros;
+        int const vector = vector_of(p.b);
+        if (csr_merges_form(p.a.facts(), m, p.b.rows, n, nonzeros, vector)) {
             auto const x = choose_csr_merged<accumulator_t<typename Q::a_type>>(m, n, nonzeros, vector);
             return multiply_csr_merged(leaf, p, x, vector_of(p.c), memory);
         }
+        if constexpr (warpgroup_leaf<Leaf, space>)
+            if (csr_vector_work const x = vector_work_of<space>(leaf, p); x.rows > 0)
+                return multiply_csr_by_vector(leaf, p, x);
     }
     return multiply_csr_rows(leaf, p, whole, memory);
 }

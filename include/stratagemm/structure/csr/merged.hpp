@@ -29,32 +29,47 @@ STRATAGEMM_BEGIN
 // with few columns, all of its items. RESIDENT: for how many groups on a multiprocessor there are registers.
 inline constexpr char csr_merged_text[] = R"(
 #define SPAN (SEGMENTS * SEGMENT)
-#define ALL_ITEMS (rows + (index)begins[rows])
-#define FAR (1 << 30) /* as an end of a row: behind all of the group's elements */
+#define FAR (1 << 30) /* as an end of a row: behind all of the span's elements */
 
-/* For a group's first item and the one behind its last: how many rows have ended before. Each half of the work-items
-   looks for one of these numbers, which are low[0] and low[1] then. */
-#define FIND_ROWS(from, past)                                                                          \
-    do {                                                                                               \
-        int const tries = ITEMS / 2, side = ITEM / tries, of_side = ITEM % tries;                      \
-        index const item = side ? past : from;                                                         \
-        if (of_side == 0) low[side] = 0, high[side] = (int)min(rows, item);                            \
-        for (;;) {                                                                                     \
-            BARRIER();                                                                                 \
-            int const left = low[side], right = high[side];                                            \
-            if (low[0] == high[0] && low[1] == high[1]) break;                                         \
-            int const step = (right - left - 1) / tries + 1, at = left + min(of_side * step, right - left); \
-            bool const before = at < right && at + (index)begins[at + 1] < item;                       \
-            flags[ITEM] = before;                                                                      \
-            BARRIER();                                                                                 \
-            int const next = min(at + step, right);                                                    \
-            bool const next_before = next < right && of_side + 1 < tries && flags[ITEM + 1];            \
-            if (before && !next_before) low[side] = at + 1, high[side] = next;                         \
-            if (of_side == 0 && !before) high[side] = left;                                            \
-        }                                                                                              \
+/* How many rows have ended before item `item`: in low. */
+#define FIND_ROW(item)                                                                      \
+    do {                                                                                    \
+        if (ITEM == 0) low = 0, high = (int)min(rows, item);                                \
+        for (;;) {                                                                          \
+            BARRIER();                                                                      \
+            int const left = low, right = high;                                             \
+            if (left == right) break;                                                       \
+            int const step = (right - left - 1) / ITEMS + 1;                                \
+            int const at = left + min(ITEM * step, right - left);                           \
+            bool const before = at < right && at + (index)begins[at + 1] < item;            \
+            flags[ITEM] = before;                                                           \
+            BARRIER();                                                                      \
+            int const next = min(at + step, right);                                         \
+            bool const next_before = next < right && ITEM + 1 < ITEMS && flags[ITEM + 1];   \
+            if (before && !next_before) low = at + 1, high = next;                          \
+            if (ITEM == 0 && !before) high = left;                                          \
+        }                                                                                   \
     } while (0)
 
-/* Of the rows that end within the group, counted from its first: how many end before item `item`, counted likewise. */
+/* The ends of the span's rows, and of the one behind them. `low` is the number of rows that end in the span. */
+#define LOAD_ENDS()                                                                                                \
+    do {                                                                                                           \
+        for (int base = 0, odd = 0;; base += ITEMS, odd = 1 - odd) {                                               \
+            int const r = base + ITEM;                                                                             \
+            int const end = row0 + r < rows ? (int)min((index)begins[row0 + r + 1] - element0, (index)FAR) : FAR;  \
+            bool const here = r + end < length;                                                                    \
+            if (r <= SPAN) ends[r] = end;                                                                          \
+            if (ITEM == ITEMS - 1) more[odd] = here;                                                               \
+            BARRIER();                                                                                             \
+            if (more[odd]) continue;                                                                               \
+            if (ITEM == 0 && !here) low = base;                                                                    \
+            if (here && r + 1 + ends[r + 1] >= length) low = r + 1;                                                \
+            break;                                                                                                 \
+        }                                                                                                          \
+        BARRIER();                                                                                                 \
+    } while (0)
+
+/* Of the rows that end within the span, counted from its first: how many end before item `item`, counted likewise. */
 #define ROWS_BEFORE(to, item)                                  \
     do {                                                       \
         int left = max(0, item - elements), right = min(count, item); \
@@ -68,18 +83,19 @@ inline constexpr char csr_merged_text[] = R"(
         to = left;                                             \
     } while (0)
 
-/* What all work-items of a group know of it. `ends` counts elements from the group's first one on. */
-#define OPEN_GROUP(group)                                                                        \
-    index const items = ALL_ITEMS, from = (index)(group)*SPAN, past = min(from + SPAN, items);   \
-    if (from >= items) return; /* the whole group */                                             \
-    FIND_ROWS(from, past);                                                                       \
-    index const row0 = low[0];                                                                   \
-    index const element0 = from - row0;                                                          \
-    int const length = (int)(past - from), count = low[1] - low[0], elements = length - count
-#define LOAD_ENDS()                                                                                         \
-    for (int r = ITEM; r <= count; r += ITEMS)                                                              \
-        ends[r] = row0 + r < rows ? (int)min((index)begins[row0 + r + 1] - element0, (index)FAR) : FAR;     \
-    int const begin0 = row0 < rows ? (int)max((index)begins[row0] - element0, -(index)FAR) : 0
+/* What all work-items of a group know of it and of a span. `ends` counts elements from the span's first one on. */
+#define OPEN_GROUP(first_span)                                                          \
+    index const nonzeros = (index)begins[rows], items = rows + nonzeros;                \
+    index from = (first_span) * SPAN;                                                   \
+    if (from >= items) return; /* the whole group */                                    \
+    FIND_ROW(from);                                                                     \
+    index row0 = low
+#define OPEN_SPAN()                                                                     \
+    index const element0 = from - row0;                                                 \
+    int const length = (int)min((index)SPAN, items - from);                             \
+    int const begin0 = row0 < rows ? (int)max((index)begins[row0] - element0, -(index)FAR) : 0; \
+    LOAD_ENDS();                                                                        \
+    int const count = low, elements = length - count
 
 #define KEEP_SUM(w, member) \
     if (j + w < cols) STORE(SUM, carries, slot * cols + j + w, CONVERT(SUM, (value)sum[w]));
@@ -115,15 +131,22 @@ inline constexpr char csr_merged_text[] = R"(
 #define ADD_TO_HEAD(w, member) head[w] = products[(shown * WIDE + w) * ITEMS + ITEM - 1] + head[w];
 #define TAKE_HEAD(w, member) sum[w] = head[w];
 
+/* Where the span's elements are in B. There are no more than items of A. */
+#define LOAD_COLUMNS(element0, most)                                                                    \
+    for (int u = 0; u < AHEAD; ++u)                                                                     \
+        if (ITEM + u * ITEMS < (most)) row_of[u] = columns[(element0) + ITEM + u * ITEMS]
+#define MOST_ELEMENTS(from, element0) (int)min(min((index)SPAN, items - (from)), nonzeros - (element0))
+
 KERNEL_AT_ONCE(ITEMS, RESIDENT)
 csr_merged_few(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VALUES(BUFFER(IN const, values))
-               MATRIX(IN const, b), int b_conjugated, BUFFER(int, first_rows), BUFFER(SUM, carries), index segments,
-               PRODUCT) {
+               MATRIX(IN const, b), int b_conjugated, BUFFER(int, first_rows), BUFFER(SUM, carries), int groups,
+               int spans, PRODUCT) {
     SHARED scalar products[WIDE * SPAN];
     SHARED int ends[SPAN + 1];
     SHARED int flags[2 * ITEMS];
-    SHARED int low[2];
-    SHARED int high[2];
+    SHARED int more[2];
+    SHARED int low;
+    SHARED int high;
     OPEN(INDEX const, begins);
     OPEN(INDEX const, columns);
 #if !ONES
@@ -134,13 +157,17 @@ csr_merged_few(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VAL
     OPEN(SUM, carries);
     OPEN(OUT const, e);
     OPEN(OUT, c);
-    index const segment = GROUP % segments, j = (index)(GROUP / segments) * WIDE;
-    OPEN_GROUP(segment);
-    if (ITEM == 0 && j == 0) first_rows[segment] = (int)row0;
+    index const j = (index)(GROUP / groups) * WIDE;
+    /* The group takes `spans` spans, one after the other, and searches for the first row of the first. */
+    index const first_span = (index)(GROUP % groups) * spans;
+    OPEN_GROUP(first_span);
+    index const past_items = min(from + (index)spans * SPAN, items);
     INDEX row_of[AHEAD];
-    for (int u = 0; u < AHEAD; ++u)
-        if (ITEM + u * ITEMS < elements) row_of[u] = columns[element0 + ITEM + u * ITEMS];
-    LOAD_ENDS();
+    LOAD_COLUMNS(from - row0, MOST_ELEMENTS(from, from - row0));
+#pragma unroll 1
+    for (index segment = first_span; from < past_items; ++segment) {
+    OPEN_SPAN();
+    if (ITEM == 0 && j == 0) first_rows[segment] = (int)row0;
     {
         some_of_b y[AHEAD];
 #if !ONES
@@ -158,6 +185,9 @@ csr_merged_few(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VAL
             }
         }
     }
+    /* Those of the next span are on their way while the products of this one are added. */
+    from += length;
+    if (from < past_items) LOAD_COLUMNS(element0 + elements, MOST_ELEMENTS(from, element0 + elements));
     BARRIER();
 
     /* The items of this work-item. The first row that ends here may have begun before: its sum is the head. */
@@ -222,6 +252,8 @@ csr_merged_few(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VAL
             FINISH_SUMS();
         }
     }
+    row0 += count;
+    }
 }
 #else
 
@@ -240,12 +272,14 @@ csr_merged_few(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VAL
 
 KERNEL_AT_ONCE(ITEMS, RESIDENT)
 csr_merged(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VALUES(BUFFER(IN const, values))
-           MATRIX(IN const, b), int b_conjugated, BUFFER(int, first_rows), BUFFER(SUM, carries), index segments,
+           MATRIX(IN const, b), int b_conjugated, BUFFER(int, first_rows), BUFFER(SUM, carries), int groups,
            PRODUCT) {
     SHARED int ends[SPAN + 1];
     SHARED int flags[ITEMS];
-    SHARED int low[2];
-    SHARED int high[2];
+    SHARED int more[2];
+    SHARED int low;
+    SHARED int high;
+    SHARED int any_long;
     OPEN(INDEX const, begins);
     OPEN(INDEX const, columns);
 #if !ONES
@@ -256,18 +290,38 @@ csr_merged(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VALUES(
     OPEN(SUM, carries);
     OPEN(OUT const, e);
     OPEN(OUT, c);
-    int const down = (int)((segments - 1) / SEGMENTS + 1), team = ITEM / LANES;
-    index const j = (index)(GROUP / down) * (LANES * WIDE) + ITEM % LANES * WIDE;
-    index const slot = (index)(GROUP % down) * SEGMENTS + team;
-    OPEN_GROUP(GROUP % down);
-    LOAD_ENDS();
-    BARRIER();
+    int const team = ITEM / LANES;
+    index const j = (index)(GROUP / groups) * (LANES * WIDE) + ITEM % LANES * WIDE;
+    matrix_b const all_of_b = {b, b_row, b_col, cols, b_conjugated};
+    index const slot = (index)(GROUP % groups) * SEGMENTS + team;
+    OPEN_GROUP(GROUP % groups);
+    OPEN_SPAN();
     int const first = min(team * SEGMENT, length), last = min(first + SEGMENT, length);
-    if (first < last && j < cols) {
-        int r, past_r;
-        ROWS_BEFORE(r, first);
+    int r, past_r;
+    ROWS_BEFORE(r, first);
+    if (first < last && j == 0) first_rows[slot] = (int)row0 + r;
+
+    /* Teams share rows, of which neighbours have columns in common, if the longest is short enough for that: an element
+       of a row by itself takes half the time of an item. No segment has a part of such a row. */
+    int const rounds = (count - 1) / SEGMENTS + 1, most = min(SEGMENT - 1, EVEN * SEGMENT / max(rounds, 1));
+    bool is_long = false;
+    for (int q = ITEM; q <= count; q += ITEMS) {
+        int const begin = q == 0 ? begin0 : ends[q - 1];
+        is_long = is_long || (row0 + q < rows && begin < elements && ends[q] - begin > most);
+    }
+    ANY(any_long, is_long);
+    if (!any_long) {
+        if (j < cols)
+            for (int q = team; q < count; q += SEGMENTS) {
+                scalar sum[WIDE];
+                EACH_COLUMN(BEGIN_SUM)
+                index const row = row0 + q;
+                add_part(sum, columns, OF_VALUES(values) all_of_b, j, element0 + (q == 0 ? begin0 : ends[q - 1]),
+                         element0 + ends[q], 1);
+                FINISH_SUMS();
+            }
+    } else if (first < last && j < cols) {
         ROWS_BEFORE(past_r, last);
-        if (j == 0) first_rows[slot] = (int)row0 + r;
 
         /* A row that began in the segment before this one is here from its beginning on; one that begins here and ends
            in a later segment is left to that. `cut`: others have parts of the first row. */
@@ -309,7 +363,8 @@ csr_merged(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VALUES(
 )";
 inline constexpr joined_text csr_merged_texts{csr_columns_text, csr_merged_text};
 
-// Adds up what segments left of rows that they have parts of. Row i has the items i + begins[i] to i + begins[i + 1];
+// Adds up sums of parts of rows. PIECES: row number s of `cut_rows` has the sums first_sums[s] to first_sums[s + 1].
+// Otherwise it is what segments left of rows that they have parts of. Row i has the items i + begins[i] to i + begins[i + 1];
 // the row is of the work-items at the first boundary of segments behind its first item. FEW: segment s has the sum of a
 // row that began before in slot 2 s, and that of its last row in 2 s + 1. Otherwise the sum is in slot s, and a row
 // within two neighbours has none.
@@ -318,27 +373,45 @@ inline constexpr char csr_carries_text[] = R"(
 #define LONG 8 /* more sums than this are added up by the whole group */
 
 KERNEL(ITEMS)
+#if PIECES
+csr_sums_of_carries(BUFFER(int const, cut_rows), BUFFER(int const, first_sums), BUFFER(SUM const, carries),
+                    index count, PRODUCT) {
+#else
 csr_sums_of_carries(BUFFER(INDEX const, begins), BUFFER(int const, first_rows), BUFFER(SUM const, carries),
                     index segments, PRODUCT) {
+#endif
     SHARED scalar part[ITEMS];
     SHARED int any_long;
+#if PIECES
+    OPEN(int const, cut_rows);
+    OPEN(int const, first_sums);
+#else
     OPEN(INDEX const, begins);
     OPEN(int const, first_rows);
+    index const items = rows + (index)begins[rows], count = segments - 1;
+#endif
     OPEN(SUM const, carries);
     OPEN(OUT const, e);
     OPEN(OUT, c);
-    index const items = rows + (index)begins[rows];
-    int const down = (int)((segments - 2) / BOUNDARIES + 1), of_unit = ITEMS / BOUNDARIES;
+    int const down = (int)((count - 1) / BOUNDARIES + 1), of_unit = ITEMS / BOUNDARIES;
     index const j = (index)(GROUP / down) * ACROSS + ITEM % ACROSS;
     for (int whole = -1; whole < BOUNDARIES; ++whole) {
         bool const alone = whole >= 0;
-        index const s = 1 + (index)(GROUP % down) * BOUNDARIES + (alone ? whole : ITEM / of_unit);
+        index s = (index)(GROUP % down) * BOUNDARIES + (alone ? whole : ITEM / of_unit);
         index row = 0, sums = 0;
+#if PIECES
+        if (s < count) {
+            row = cut_rows[s], sums = first_sums[s + 1] - first_sums[s];
+            s = first_sums[s];
+        }
+#else
+        ++s;
         if (s < segments && s * SEGMENT < items) {
             row = first_rows[s];
             index const segment = (row + (index)begins[row]) / SEGMENT, last = (row + (index)begins[row + 1]) / SEGMENT;
             if (segment == s - 1 && (FEW || last > s)) sums = last - segment;
         }
+#endif
         bool const is_long = sums > LONG;
         if (alone && !is_long) continue;
         bool const is_mine = sums > 0 && is_long == alone && j < cols && (alone || ITEM % of_unit < ACROSS);
@@ -376,11 +449,20 @@ struct csr_merged_work {
     bool vectors = false, few = false;
     int segment = 0; // items of A: elements and ends of rows
     int ahead = 1;   // elements of A that a work-item loads before it uses the first
+    int even = 2;  // elements of a row by itself take as long as an item of a segment: on an H200, about two
+    int spans = 0; // that a group with few columns takes one after the other; 0: until all groups run at once
 
     int segments_of_group() const { return few ? 1 : items / lanes; }
     index_t segments(index_t m, index_t nonzeros) const { return (m + nonzeros - 1) / segment + 1; }
-    index_t groups(index_t m, index_t n, index_t nonzeros) const {
-        return ((segments(m, nonzeros) - 1) / segments_of_group() + 1) * ((n - 1) / (lanes * wide) + 1);
+    // Spans of segments, and how many groups share those of some columns of C.
+    index_t all_spans(index_t m, index_t nonzeros) const {
+        return (segments(m, nonzeros) - 1) / segments_of_group() + 1;
+    }
+    index_t across(index_t n) const { return (n - 1) / (lanes * wide) + 1; }
+    // Spans for each group, if `at_once` groups run at once. The search for the first row takes as long as one or two
+    // spans of few columns.
+    index_t spans_of_group(index_t m, index_t n, index_t nonzeros, index_t at_once) const {
+        return !few ? 1 : spans > 0 ? spans : (all_spans(m, nonzeros) * across(n) - 1) / at_once + 1;
     }
     // Sums that segments may leave in workspace, of each column.
     index_t sums(index_t m, index_t nonzeros) const { return segments(m, nonzeros) * (few ? 2 : 1); }
@@ -448,6 +530,19 @@ constexpr int csr_resident(int wide, int ahead, int others) {
 }
 
 // `adds`: whether beta is not 0.
+template <class In, class Index>
+constexpr int csr_merged_resident(csr_merged_work const& x, bool adds) {
+    int const longer = sizeof(Index) == 8 ? 24 : 0;
+    return csr_resident<In, Index>(x.wide, x.ahead, x.few ? 36 + longer : adds ? 60 : 44);
+}
+// For how many groups there are registers on the whole device: on one of unknown size, on about 128 multiprocessors.
+template <class In, class Index, class Space, class Leaf>
+index_t csr_merged_at_once(Leaf const& leaf, csr_merged_work const& x, bool adds) {
+    index_t units = 128;
+    if constexpr (warpgroup_leaf<Leaf, Space>)
+        if (leaf.warpgroup_units() > 0) units = leaf.warpgroup_units();
+    return units * csr_merged_resident<In, Index>(x, adds);
+}
 template <class In, class Out, class Index>
 device_kernel csr_merged_kernel(csr_merged_work const& x, bool stores, bool ones, bool adds) {
     auto const define = [](char const* name, int value) {
@@ -456,8 +551,8 @@ device_kernel csr_merged_kernel(csr_merged_work const& x, bool stores, bool ones
     std::string const definitions =
         define("WIDE", x.wide) + define("LANES", x.lanes) + define("VECTORS", x.vectors) +
         define("STORES", stores) + define("ONES", ones) + define("FEW", x.few) + define("ADDS", adds) +
-        define("SEGMENT", x.segment) + define("SEGMENTS", x.segments_of_group()) + define("AHEAD", x.ahead) +
-        define("RESIDENT", csr_resident<In, Index>(x.wide, x.ahead, adds && !x.few ? 52 : 36));
+        define("SEGMENT", x.segment) + define("SEGMENTS", x.segments_of_group()) + define("EVEN", x.even) +
+        define("AHEAD", x.ahead) + define("RESIDENT", csr_merged_resident<In, Index>(x, adds));
     return {x.few ? "csr_merged_few" : "csr_merged",
             csr_merged_texts.at,
             definitions,
@@ -470,29 +565,28 @@ device_kernel csr_merged_kernel(csr_merged_work const& x, bool stores, bool ones
 inline constexpr int csr_boundaries = 16;
 constexpr int csr_carries_across(index_t n) { return n >= 8 ? 8 : n >= 4 ? 4 : n >= 2 ? 2 : 1; }
 template <class In, class Out, class Index>
-device_kernel csr_carries_kernel(int segment, bool few, index_t n) {
+device_kernel csr_carries_kernel(int segment, bool few, index_t n, bool pieces = false) {
     constexpr int items = csr_merged_work::items;
     auto const define = [](char const* name, int value) {
         return std::string("#define ") + name + ' ' + std::to_string(value) + '\n';
     };
     std::string const definitions = define("FEW", few) + define("SEGMENT", segment) +
-                                    define("ACROSS", csr_carries_across(n)) +
+                                    define("PIECES", pieces) + define("ACROSS", csr_carries_across(n)) +
                                     define("BOUNDARIES", csr_boundaries);
     return {"csr_sums_of_carries",    csr_carries_text, definitions, items, uses_double<In, Out>, false,
             csr_types<In, Out, Index>};
 }
-// Finishes rows that several segments have parts of.
-template <class Leaf, class Q, class Rows, class Sums>
-status add_csr_carries(Leaf const& leaf, Q const& p, int segment, bool few, index_t segments, Rows first_rows,
-                       Sums carries) {
-    using Index = typename Q::a_operand::index_type;
-    if (segments == 1) return {};
+// Finishes rows of which there are sums of parts: at `count` boundaries of segments, or so many rows in pieces. `lists`
+// are the first two arguments of the kernel, `number` is the fourth.
+template <class Leaf, class Q, class First, class Second, class Sums>
+status add_csr_carries(Leaf const& leaf, Q const& p, device_kernel const& kernel, index_t count, First first,
+                       Second second, Sums carries, index_t number) {
+    if (count == 0) return {};
     index_t const m = p.c.rows, n = p.c.cols, across = csr_carries_across(n);
     auto const e = added_or_c(p);
-    return leaf.launch(csr_carries_kernel<typename Q::a_type, typename Q::c_type, Index>(segment, few, n),
-                       ((segments - 2) / csr_boundaries + 1) * ((n - 1) / across + 1), p.a.row_begins,
-                       first_rows, carries, segments, p.alpha, p.beta, int{p.beta != typename Q::scalar(0)},
-                       e, int{e.conjugate}, p.c, m, n);
+    return leaf.launch(kernel, ((count - 1) / csr_boundaries + 1) * ((n - 1) / across + 1), first, second,
+                       carries, number, p.alpha, p.beta, int{p.beta != typename Q::scalar(0)}, e,
+                       int{e.conjugate}, p.c, m, n);
 }
 
 // C = alpha A B + beta E, without the epilogue. `c_vector` is what vector_of() gives for C.
@@ -512,19 +606,27 @@ status multiply_csr_merged(Leaf const& leaf, Q const& p, csr_merged_work const& 
     bool const stores = x.vectors && std::is_same_v<In, Out> && c_vector == x.wide;
     auto const e = added_or_c(p);
     int const adds = p.beta != typename Q::scalar(0);
-    auto const launch = [&](auto const&... values) {
-        return leaf.launch(csr_merged_kernel<In, Out, Index>(x, stores, !valued, adds != 0),
-                           x.groups(m, n, a.nonzeros), a.row_begins, a.columns, values..., p.b,
-                           int{p.b.conjugate}, first_rows, carries, segments, p.alpha, p.beta, adds, e,
-                           int{e.conjugate}, p.c, m, n);
+    using space = typename std::remove_cvref_t<decltype(p.b)>::space;
+    index_t const spans = x.spans_of_group(m, n, a.nonzeros,
+                                           csr_merged_at_once<In, Index, space>(leaf, x, adds != 0)),
+                  groups = (x.all_spans(m, a.nonzeros) - 1) / spans + 1;
+    auto const launch = [&](auto const&... division) {
+        auto const with = [&](auto const&... values) {
+            return leaf.launch(csr_merged_kernel<In, Out, Index>(x, stores, !valued, adds != 0),
+                               groups * x.across(n), a.row_begins, a.columns, values..., p.b,
+                               int{p.b.conjugate}, first_rows, carries, division..., p.alpha, p.beta, adds, e,
+                               int{e.conjugate}, p.c, m, n);
+        };
+        if constexpr (valued)
+            return with(a.values);
+        else
+            return with();
     };
-    status s;
-    if constexpr (valued)
-        s = launch(a.values);
-    else
-        s = launch();
+    int const down = static_cast<int>(groups);
+    status s = x.few ? launch(down, static_cast<int>(spans)) : launch(down);
     if (!s) return s;
-    return add_csr_carries(leaf, p, x.segment, x.few, segments, first_rows, carries);
+    return add_csr_carries(leaf, p, csr_carries_kernel<In, Out, Index>(x.segment, x.few, n), segments - 1,
+                           a.row_begins, first_rows, carries, segments);
 }
 
 STRATAGEMM_END

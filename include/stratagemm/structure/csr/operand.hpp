@@ -20,7 +20,8 @@ struct csr_form {
 
     index_t nonzeros = 0;
     bool conjugate = false;
-    index_t sums = 0; // of pieces of rows, kept in workspace
+    index_t sums = 0;    // of pieces of rows, kept in workspace
+    index_t longest = 0; // row, if the rows are in pieces
 
     turned_form<csr_form> transposed() const { return {*this, false}; }
     template <class Arena, class Leaf>
@@ -53,7 +54,7 @@ struct csr {
     bool conjugate = false;
     csr_pieces<Index, Space> pieces{}; // keep_left() makes them
 
-    form facts() const { return {nonzeros, conjugate, pieces.sums}; }
+    form facts() const { return {nonzeros, conjugate, pieces.sums, pieces.longest}; }
     template <class F>
     void each_view(F&& f) const {
         f(view<Index const, Space>{row_begins, 1, rows + 1, rows + 1, 1});

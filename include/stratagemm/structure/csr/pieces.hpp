@@ -21,9 +21,13 @@ struct csr_pieces {
     // sums.
     handle<std::int32_t const> lists{};
     index_t count = 0, cut_rows = 0, sums = 0;
+    index_t longest = 0; // row, in elements
 };
 
-// How the rows are cut, on the host: into pieces of twice the average length at most, or of 64 elements.
+// The most elements of a piece: twice the average, or 64.
+constexpr index_t csr_piece(index_t average) { return average < 32 ? 64 : 2 * average; }
+
+// How the rows are cut, on the host.
 template <class Index>
 class cut_csr {
 public:
@@ -33,12 +37,13 @@ public:
             std::int32_t row;
         };
         auto const rows = static_cast<index_t>(begins.size()) - 1;
-        index_t const usual = rows > 0 ? 2 * (nonzeros / rows) : 0, most = usual < 64 ? 64 : usual;
+        index_t const most = csr_piece(rows > 0 ? nonzeros / rows : 0);
         std::vector<piece> pieces;
         std::vector<std::int32_t> cut_rows, first_sums{0};
         for (index_t i = 0; i < rows; ++i) {
             Index const begin = begins[static_cast<std::size_t>(i)];
             index_t const length = begins[static_cast<std::size_t>(i) + 1] - begin;
+            if (length > longest_) longest_ = length;
             index_t const parts = length > most ? (length - 1) / most + 1 : 1;
             for (index_t q = 0; q < parts; ++q)
                 pieces.push_back({static_cast<Index>(begin + length * q / parts),
@@ -69,13 +74,13 @@ public:
         if (status s = leaf.upload(bounds_.data(), bounds, bounds_size); !s) return s;
         if (status s = leaf.upload(lists_.data(), lists, lists_size); !s) return s;
         // Kernels get workspace, even if there is nothing to keep in it.
-        return csr_pieces<Index, Space>{bounds, lists, count_, cut_rows_, sums_ > 0 ? sums_ : 1};
+        return csr_pieces<Index, Space>{bounds, lists, count_, cut_rows_, sums_ > 0 ? sums_ : 1, longest_};
     }
 
 private:
     std::vector<Index> bounds_;
     std::vector<std::int32_t> lists_;
-    index_t count_ = 0, cut_rows_ = 0;
+    index_t count_ = 0, cut_rows_ = 0, longest_ = 0;
     std::int32_t sums_ = 0;
 };
 

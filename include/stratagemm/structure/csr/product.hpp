@@ -165,48 +165,57 @@ private:
             r.a_facts.template bytes<arena, Leaf>(r.m, r.k) + bytes_to_conjugate<S>(r.a_facts, r.m, r.k);
         if constexpr (on_host && has_whole_matrix<decltype(r.a_facts)>) need = need + bytes_for_whole<S>(r);
         if constexpr (on_device) {
-            index_t sums = 0;
-            if constexpr (has_pieces<decltype(r.a_facts)>) sums = r.a_facts.sums;
-            space::share(need) += sums > 0
-                                      ? bytes_for_sums<arena, accumulator_t<typename S::a_type>>(sums, r.n)
-                                      : bytes_to_merge<S>(r);
+            std::size_t of_sums = 0;
+            std::size_t const to_merge = bytes_to_merge<S>(r);
+            if constexpr (has_pieces<decltype(r.a_facts)>)
+                of_sums = bytes_for_sums<arena, accumulator_t<typename S::a_type>>(r.a_facts.sums, r.n);
+            space::share(need) += of_sums > to_merge ? of_sums : to_merge;
         }
         return need;
     }
-    // Where the work may be divided by rows and elements together.
+    // Whether the merged kernels run, if B is stored by rows, or by columns (`vector` is 0).
     template <class R>
-    static bool merges(R const& r) {
-        return !has_whole_matrix<decltype(r.a_facts)> &&
-               csr_merges(r.m, r.k, r.a_facts.most(r.m, r.k), csr_work::items);
+    static bool merges(R const& r, int vector = 1) {
+        if constexpr (has_whole_matrix<decltype(r.a_facts)>)
+            return false;
+        else
+            return csr_merges_form(r.a_facts, r.m, r.k, r.n, r.a_facts.most(r.m, r.k), vector);
     }
     template <class S, class R>
     static std::size_t bytes_to_merge(R const& r) {
-        return merges(r) ? bytes_for_merging<arena, typename S::a_type>(r.m, r.n, r.a_facts.most(r.m, r.k))
-                         : 0;
+        return merges(r, 0) || merges(r)
+                   ? bytes_for_merging<arena, typename S::a_type>(r.m, r.n, r.a_facts.most(r.m, r.k))
+                   : 0;
     }
-    // The kernel of a device for `nonzeros` elements, if B is stored by rows. Rows that are in pieces, but not cut, have
-    // one sum.
+    // The kernel of a device for `nonzeros` elements, if B is stored by rows, and why it is that.
     template <class R>
     std::string describe_kernel(R const& r, index_t nonzeros) const {
         using T = typename R::a_type;
+        std::string reason;
         if constexpr (!has_whole_matrix<decltype(r.a_facts)>) {
-            index_t sums = 0;
-            if constexpr (has_pieces<decltype(r.a_facts)>) sums = r.a_facts.sums;
-            csr_vector_work x;
-            if (r.n == 1 && sums <= 1)
-                x = choose_csr_vector<T, typename std::remove_cvref_t<decltype(r.a_facts)>::index_type>(
-                    r.m, r.k, nonzeros, csr_vector_units<space>(this->leaf()));
-            if (x.rows > 0 && (sums > 0 || !csr_merges(r.m, r.k, nonzeros, x.items))) return x.describe();
-            if (sums == 0 && merges(r)) {
+            index_t longest = lesser(r.k, nonzeros), sums = 0;
+            if constexpr (has_pieces<decltype(r.a_facts)>)
+                if (r.a_facts.sums > 0) sums = r.a_facts.sums, longest = r.a_facts.longest;
+            std::string const lengths = "(" + std::to_string(longest) + " elements" +
+                                        (sums > 0 ? ", " : " at most, ") +
+                                        std::to_string(r.m > 0 ? nonzeros / r.m : 0) + " on average)";
+            if (merges(r)) {
                 constexpr int vector = most_of_vector<T>();
-                return "divided by elements and rows together, because a row may be long (" +
-                       std::to_string(lesser(r.k, nonzeros)) + " at most, " + std::to_string(nonzeros / r.m) +
-                       " on average): " +
-                       choose_csr_merged<accumulator_t<T>>(r.m, r.n, nonzeros, r.n % vector == 0 ? vector : 1)
-                           .describe();
+                auto const x =
+                    choose_csr_merged<accumulator_t<T>>(r.m, r.n, nonzeros, r.n % vector == 0 ? vector : 1);
+                return std::string("divided by elements and rows together, because a row ") +
+                       (sums > 0 ? "is" : "may be") + " long " + lengths + ": " + x.describe();
             }
+            if (r.n == 1 && sums <= 1)
+                if (auto const x =
+                        choose_csr_vector<T, typename std::remove_cvref_t<decltype(r.a_facts)>::index_type>(
+                            r.m, r.k, nonzeros, csr_vector_units<space>(this->leaf()));
+                    x.rows > 0)
+                    return x.describe();
+            reason = sums > 1 ? ", long rows in pieces " + lengths
+                              : ", because no row is long enough to wait for " + lengths;
         }
-        return choose_csr(r.m, r.k, r.n, nonzeros, 1).describe();
+        return choose_csr(r.m, r.k, r.n, nonzeros, 1).describe() + reason;
     }
     template <class T>
     using dense = dense_problem<T, T, accumulator_t<T>, space>;
