@@ -3,6 +3,7 @@
 #pragma once
 
 #include "median.hpp"
+#include "sparse_kinds.hpp"
 
 #include <stratagemm/backend/cuda.hpp>
 
@@ -13,11 +14,12 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <functional>
-#include <random>
 #include <string>
 #include <vector>
 
 namespace sg = stratagemm;
+using bench::host_csr;
+using bench::make_csr;
 using sg::index_t;
 
 inline void check(int code, char const* what) {
@@ -135,42 +137,6 @@ struct cublas {
 };
 
 using device_matrix = sg::cuda::matrix<float>;
-
-struct host_csr {
-    index_t rows = 0, cols = 0;
-    std::vector<std::int32_t> begins{0}, columns{};
-    std::vector<float> values{};
-};
-// `length(i)` elements in row i, at random, or from the diagonal on.
-template <class F>
-host_csr make_csr(index_t rows, index_t cols, F const& length, bool banded = false) {
-    host_csr x{rows, cols};
-    std::mt19937 random(7);
-    std::vector<std::int32_t> row;
-    for (index_t i = 0; i < rows; ++i) {
-        auto const count = std::min<index_t>(cols, length(i));
-        row.clear();
-        if (banded) {
-            index_t const first = std::clamp<index_t>(i - count / 2, 0, cols - count);
-            for (index_t j = 0; j < count; ++j) row.push_back(static_cast<std::int32_t>(first + j));
-        } else if (count * 3 > cols) {
-            for (index_t j = 0; j < cols; ++j)
-                if (static_cast<index_t>(random() % static_cast<unsigned>(cols)) < count)
-                    row.push_back(static_cast<std::int32_t>(j));
-        } else {
-            while (static_cast<index_t>(row.size()) < count) {
-                for (auto missing = count - static_cast<index_t>(row.size()); missing > 0; --missing)
-                    row.push_back(static_cast<std::int32_t>(random() % static_cast<unsigned>(cols)));
-                std::sort(row.begin(), row.end());
-                row.erase(std::unique(row.begin(), row.end()), row.end());
-            }
-        }
-        for (std::int32_t const j : row)
-            x.columns.push_back(j), x.values.push_back(static_cast<float>(random()) * 0x1p-31f - 1);
-        x.begins.push_back(static_cast<std::int32_t>(x.columns.size()));
-    }
-    return x;
-}
 
 struct cusparse {
     void* library =

@@ -11,94 +11,12 @@
 
 #include <limits>
 #include <map>
-#include <numeric>
 #include <regex>
 
 namespace {
 
-struct sample {
-    char const* name;
-    host_csr a;
-    bool counts = true; // in the means
-};
-
-// Degrees with a density of d^-exponent: number i, counted from the largest, has about i^(-1 / (exponent - 1)) of them.
-// Columns are chosen with the same weights.
-host_csr make_graph(index_t nodes, double exponent, index_t average, bool in_front) {
-    std::mt19937 random(11);
-    double const power = 1 / (exponent - 1);
-    double all = 0;
-    for (index_t i = 0; i < nodes; ++i) all += std::pow(static_cast<double>(i + 1), -power);
-    std::vector<std::int32_t> place(static_cast<std::size_t>(nodes)), node(place.size());
-    std::iota(place.begin(), place.end(), 0);
-    if (!in_front) std::shuffle(place.begin(), place.end(), random);
-    for (std::size_t i = 0; i < place.size(); ++i)
-        node[static_cast<std::size_t>(place[i])] = static_cast<std::int32_t>(i);
-    double const least = 1 - std::pow(static_cast<double>(nodes) + 1, 1 - power);
-    auto const any = [&] {
-        double const u = static_cast<double>(random()) * 0x1p-32;
-        auto const rank = static_cast<index_t>(std::pow(1 - u * least, 1 / (1 - power))) - 1;
-        return place[static_cast<std::size_t>(std::clamp<index_t>(rank, 0, nodes - 1))];
-    };
-    host_csr x{nodes, nodes};
-    std::vector<std::int32_t> row;
-    for (index_t i = 0; i < nodes; ++i) {
-        double const rank = node[static_cast<std::size_t>(i)] + 1;
-        auto const degree =
-            std::min(nodes / 4, static_cast<index_t>(0.5 + static_cast<double>(average * nodes) *
-                                                               std::pow(rank, -power) / all));
-        row.clear();
-        for (index_t at = 0; at < degree; ++at) row.push_back(any());
-        std::sort(row.begin(), row.end());
-        row.erase(std::unique(row.begin(), row.end()), row.end());
-        for (std::int32_t const j : row)
-            x.columns.push_back(j), x.values.push_back(static_cast<float>(random()) * 0x1p-31f - 1);
-        x.begins.push_back(static_cast<std::int32_t>(x.columns.size()));
-    }
-    return x;
-}
-
-// A point and its neighbours in a cube.
-host_csr make_stencil(index_t side) {
-    host_csr x{side * side * side, side * side * side};
-    auto const inside = [&](index_t at) { return at >= 0 && at < side; };
-    for (index_t i = 0; i < x.rows; ++i) {
-        for (index_t d = 0; d < 27; ++d) {
-            index_t const z = i / (side * side) + d / 9 - 1, y = i / side % side + d / 3 % 3 - 1,
-                          w = i % side + d % 3 - 1;
-            if (!inside(z) || !inside(y) || !inside(w)) continue;
-            x.columns.push_back(static_cast<std::int32_t>((z * side + y) * side + w));
-            x.values.push_back(static_cast<float>(d % 5) - 2.5f);
-        }
-        x.begins.push_back(static_cast<std::int32_t>(x.columns.size()));
-    }
-    return x;
-}
-
-std::vector<sample> make_samples() {
-    index_t const nodes = index_t{1} << 18;
-    std::vector<sample> all;
-    all.push_back({"graph 2.1, hubs first", make_graph(nodes, 2.1, 16, true)});
-    all.push_back({"graph 2.1, scattered", make_graph(nodes, 2.1, 16, false)});
-    all.push_back({"graph 2.6, hubs first", make_graph(nodes, 2.6, 16, true)});
-    all.push_back({"graph 2.6, scattered", make_graph(nodes, 2.6, 16, false)});
-    all.push_back({"stencil of 27", make_stencil(64)});
-    all.push_back({"pruned 70%", make_csr(4096, 1024, [](index_t) { return index_t{307}; })});
-    all.push_back({"pruned 75%", make_csr(1024, 4096, [](index_t) { return index_t{1024}; })});
-    all.push_back({"pruned 90%", make_csr(2048, 2048, [](index_t) { return index_t{205}; })});
-    all.push_back({"empty rows", make_csr(nodes, nodes, [](index_t i) {
-                       return static_cast<index_t>(static_cast<unsigned>(i) * 2654435761u % 5 == 0 ? 60 : 0);
-                   })});
-    index_t const half = nodes / 2;
-    all.push_back(
-        {"one dense row", make_csr(half, half, [&](index_t i) { return i == half / 3 ? half : 16; })});
-    index_t const wide = index_t{1} << 20;
-    all.push_back(
-        {"half in a row", make_csr(wide / 16, wide, [&](index_t i) { return i == 0 ? wide : 16; })});
-    all.push_back(
-        {"uniform, as large", make_csr(wide / 16, wide, [](index_t) { return index_t{32}; }), false});
-    return all;
-}
+using bench::kind_of_matrix;
+using bench::make_kinds;
 
 template <class T>
 class bench_of {
@@ -119,7 +37,7 @@ public:
                 .or_throw();
     }
 
-    void run(sample const& s) {
+    void run(kind_of_matrix const& s) {
         auto const nonzeros = static_cast<index_t>(s.a.values.size());
         sg::cuda::matrix<std::int32_t> begins(gpu_, 1, s.a.rows + 1), columns(gpu_, 1, nonzeros);
         sg::cuda::matrix<T> values(gpu_, 1, nonzeros);
@@ -130,7 +48,7 @@ public:
         matrix_a const x{s.a.rows, s.a.cols, begins.data(), columns.data(), values.data(), nonzeros};
         auto const in_pieces = sg::balanced(gpu_, x);
         for (index_t const n : {1, 4, 16, 32, 100, 256}) {
-            std::string const name = std::string(s.name) + " N " + std::to_string(n) + letter;
+            std::string const name = s.name + " N " + std::to_string(n) + letter;
             if (std::regex_search(name, filter_)) run(s, x, in_pieces, n);
         }
     }
@@ -211,7 +129,7 @@ private:
         }
     }
     // As opened by the peer: everything that a product needs is made before.
-    void add_peers(std::vector<way>& ways, sample const& s, matrix_a const& x, index_t n,
+    void add_peers(std::vector<way>& ways, kind_of_matrix const& s, matrix_a const& x, index_t n,
                    std::vector<sg::cuda::matrix<float>>& rooms) {
         static T const one = 1, zero = 0;
         auto const address = [](auto handle) {
@@ -252,7 +170,7 @@ private:
     }
 
     template <class Pieces>
-    void run(sample const& s, matrix_a const& x, Pieces const& in_pieces, index_t n) {
+    void run(kind_of_matrix const& s, matrix_a const& x, Pieces const& in_pieces, index_t n) {
         view<T const> const b{b_.data(), x.cols, n, n, 1};
         view<T> const c{c_.data(), x.rows, n, n, 1};
         auto const p = sg::product(x, b, c);
@@ -294,7 +212,7 @@ private:
         double best = 1e9;
         for (way const& w : ways)
             if (w.counts) best = std::min(best, median(w.seconds));
-        std::printf("%-22s%s N %3td %s", s.name, letter, n, same.c_str());
+        std::printf("%-22s%s N %3td %s", s.name.c_str(), letter, n, same.c_str());
         for (std::size_t i = 0; i < ways.size(); ++i) {
             double const seconds = median(ways[i].seconds);
             if (i < usual && s.counts && peer_.handle) ratios_[ways[i].name].push_back({n, best / seconds});
@@ -351,18 +269,18 @@ void graphs_by_kind(sg::cuda const& gpu, race const& by, graphs::stream stream, 
                        peer.set_stream(peer.handle, stream) == 0;
     if (!there) peer.handle = nullptr, std::printf("cuSPARSE is not here\n");
     std::printf("graphs: us a call, and in brackets the time of the best of cuSPARSE's algorithms over it\n");
-    auto const samples = make_samples();
-    for (sample const& s : samples) {
+    auto const samples = make_kinds(index_t{1} << 18);
+    for (kind_of_matrix const& s : samples) {
         auto const rows = static_cast<std::size_t>(s.a.rows);
         index_t most = 0;
         for (std::size_t i = 0; i < rows; ++i)
             most = std::max<index_t>(most, s.a.begins[i + 1] - s.a.begins[i]);
-        std::printf("%-22s %td x %td, %zu elements, longest row %td\n", s.name, s.a.rows, s.a.cols,
+        std::printf("%-22s %td x %td, %zu elements, longest row %td\n", s.name.c_str(), s.a.rows, s.a.cols,
                     s.a.values.size(), most);
     }
     auto const of_type = [&]<class T>(T) {
         bench_of<T> bench(gpu, by, peer, filter, variants);
-        for (sample const& s : samples) bench.run(s);
+        for (kind_of_matrix const& s : samples) bench.run(s);
         bench.report();
     };
     of_type(0.0f);

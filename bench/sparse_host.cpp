@@ -3,14 +3,15 @@
 //   bench_sparse_host               with the flags of Google Benchmark, such as --benchmark_filter=banded/.*/threads:1
 //   bench_sparse_host files         Matrix Market files of 10^7 elements, written and read by one thread
 //
-// A case is PATTERN/TYPE/threads:THREADS/columns:N, a product C = A B. A is stored by rows of about 20 elements, B and
-// C by rows of N columns. A is larger than the caches where N is 1 or 2, and smaller where products take long. An
+// A case is PATTERN/TYPE/threads:THREADS/columns:N, a product C = A B. A is stored by rows of about 20 elements, or is one
+// of the kinds of sparse_kinds.hpp (graphs/KIND), B and C by rows of N columns. A is larger than the caches where N is 1 or 2, and smaller where products take long. An
 // iteration is a round: contenders take turns, the order alternates, and each takes a sample of some milliseconds.
 // Counters are medians over rounds: GFLOP/s of the library and, by their names, of its peers, and the ratio to the best
 // of these. Peers may prepare A before that; the library takes it as it is. Products of banded matrices with a vector
 // are also compared with the rate at which the threads copy as many bytes.
 #include "median.hpp"
 #include "peers/sparse.hpp"
+#include "sparse_kinds.hpp"
 
 #include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/csr.hpp>
@@ -55,12 +56,12 @@ struct random_source {
 
 // Where the elements are. Columns are in order.
 struct places {
-    long rows = 0;
+    long rows = 0, cols = 0;
     std::vector<int> begins{0}, columns;
 };
 places make(std::string const& pattern, long rows) {
     places a;
-    a.rows = rows;
+    a.rows = a.cols = rows;
     random_source from{7};
     std::vector<int> line;
     for (long i = 0; i < rows; ++i) {
@@ -142,12 +143,40 @@ double ratio(contender const& first, contender const& other) {
     return median(of_round);
 }
 
+// The kinds of sparse_kinds.hpp have names without blanks here.
+std::string name_of_kind(int kind) {
+    static std::vector<std::string> const names = [] {
+        std::vector<std::string> all;
+        for (int k = 0; k < bench::kinds; ++k) {
+            std::string const words = bench::make_kind(k, 64).name;
+            all.push_back("graphs/");
+            for (char const c : words)
+                if (c == ' ')
+                    all.back() += '-';
+                else if (c != ',')
+                    all.back() += c;
+        }
+        return all;
+    }();
+    return names[static_cast<std::size_t>(kind)];
+}
+int kind_of(std::string const& pattern) {
+    int kind = 0;
+    while (name_of_kind(kind) != pattern) ++kind;
+    return kind;
+}
+
 // The matrix of the case before is kept: the next one mostly has the same.
 places const& matrix_of(std::string const& pattern, long n) {
     static std::string kept;
     static places a;
     if (std::string const key = pattern + std::to_string(n); kept != key) {
-        a = make(pattern, n <= 2 ? 400000 : n == 8 ? 100000 : n == 64 ? 40000 : 8000);
+        if (pattern.find("graphs/") == 0) {
+            auto x = bench::make_kind(kind_of(pattern), n <= 4 ? 1 << 18 : n <= 32 ? 1 << 16 : 1 << 14).a;
+            a = {x.rows, x.cols, std::move(x.begins), std::move(x.columns)};
+        } else {
+            a = make(pattern, n <= 2 ? 400000 : n == 8 ? 100000 : n == 64 ? 40000 : 8000);
+        }
         kept = key;
     }
     return a;
@@ -172,21 +201,55 @@ void count(benchmark::State& state, std::vector<contender> const& all, double fl
     if (least < 1e300) ratios.push_back(least);
 }
 
+// All get the same result but for rounding: sums of numbers from -1 to 1. Returns whether one does not.
+template <class T>
+bool compare(benchmark::State& state, std::vector<contender> const& all, std::vector<T> const& c) {
+    all[0].run();
+    std::vector<T> const found = c;
+    bool wrong = false;
+    for (contender const& one : all) {
+        one.run();
+        double most = 0;
+        for (std::size_t at = 0; at < c.size(); ++at)
+            most =
+                std::max(most, static_cast<double>(std::abs(c[at] - found[at]) / (1 + std::abs(found[at]))));
+        if (!(most < 1e-2)) state.SkipWithError((one.name + " differs").c_str()), wrong = true;
+    }
+    return wrong;
+}
+
+// Threads that copy so many bytes.
+template <class T>
+contender copying(double bytes, int threads, std::vector<T>& from, std::vector<T>& to) {
+    from.resize(static_cast<std::size_t>(bytes / 2 / sizeof(T)), T(1));
+    to.resize(from.size(), T(0));
+    return {"copy", [&from, &to, threads] {
+#pragma omp parallel num_threads(threads)
+                {
+                    auto const parts = static_cast<std::size_t>(omp_get_num_threads()),
+                               part = static_cast<std::size_t>(omp_get_thread_num());
+                    std::size_t const first = from.size() * part / parts,
+                                      last = from.size() * (part + 1) / parts;
+                    std::memcpy(to.data() + first, from.data() + first, (last - first) * sizeof(T));
+                }
+            }};
+}
+
 template <class T>
 void run_case(benchmark::State& state, std::string const& pattern, long n, int threads) {
     places const& a = matrix_of(pattern, n);
     random_source from{3};
     auto const number = [&] { return static_cast<T>(from.below(1000)) / T(500) - T(1); };
-    std::vector<T> values(a.columns.size()), b(static_cast<std::size_t>(a.rows * n));
+    std::vector<T> values(a.columns.size()), b(static_cast<std::size_t>(a.cols * n));
     for (T& x : values) x = number();
     for (T& x : b) x = number();
-    std::vector<T> c(b.size()), found(b.size());
+    std::vector<T> c(static_cast<std::size_t>(a.rows * n));
     auto const nonzeros = static_cast<long>(values.size());
-    sparse_problem<T> p{a.rows,           a.rows,        nonzeros, n,        a.begins.data(),
+    sparse_problem<T> p{a.rows,           a.cols,        nonzeros, n,        a.begins.data(),
                         a.columns.data(), values.data(), b.data(), c.data(), threads};
     sg::host const cpu{threads};
-    sg::csr<T> const x{a.rows, a.rows, p.begins, p.columns, p.values, nonzeros};
-    auto const there_b = sg::row_major(b, a.rows, n);
+    sg::csr<T> const x{a.rows, a.cols, p.begins, p.columns, p.values, nonzeros};
+    auto const there_b = sg::row_major(b, a.cols, n);
     std::vector<contender> all;
     all.push_back({"stratagemm", [&] { sg::gemm(cpu, x, there_b, sg::row_major(c, a.rows, n)); }});
     for (sparse_peer const* const peer : peers()) {
@@ -194,34 +257,11 @@ void run_case(benchmark::State& state, std::string const& pattern, long n, int t
         all.push_back({peer->name, [&p, peer, kept] { peer->run(p, kept); },
                        [peer, kept] { peer->release(kept); }, peer->counts});
     }
-    // All get the same result but for rounding: sums of numbers from -1 to 1.
-    all[0].run();
-    found = c;
-    for (contender& one : all) {
-        one.run();
-        double most = 0;
-        for (std::size_t at = 0; at < c.size(); ++at)
-            most = std::max(most, static_cast<double>(std::abs(c[at] - found[at])));
-        if (!(most < 1e-2)) state.SkipWithError((one.name + " differs").c_str()), differs = true;
-    }
+    differs = compare(state, all, c) || differs;
     std::vector<T> from_there, to_there;
     double const bytes =
         static_cast<double>(nonzeros) * (sizeof(T) + 4) + static_cast<double>(a.rows) * (2 * sizeof(T) + 4);
-    if (n == 1 && pattern == "banded") {
-        from_there.resize(static_cast<std::size_t>(bytes / 2 / sizeof(T)), T(1));
-        to_there.resize(from_there.size(), T(0));
-        all.push_back({"copy", [&] {
-#pragma omp parallel num_threads(threads)
-                           {
-                               auto const parts = static_cast<std::size_t>(omp_get_num_threads()),
-                                          part = static_cast<std::size_t>(omp_get_thread_num());
-                               std::size_t const first = from_there.size() * part / parts,
-                                                 last = from_there.size() * (part + 1) / parts;
-                               std::memcpy(to_there.data() + first, from_there.data() + first,
-                                           (last - first) * sizeof(T));
-                           }
-                       }});
-    }
+    if (n == 1 && pattern == "banded") all.push_back(copying(bytes, threads, from_there, to_there));
     race(state, all, threads);
     for (contender& one : all) one.release();
     if (!differs) count(state, all, 2 * static_cast<double>(nonzeros) * static_cast<double>(n), bytes);
@@ -256,6 +296,20 @@ void files() {
                 values.size(), megabytes, megabytes / median(writes), megabytes / median(reads));
 }
 
+void add_cases(std::string const& pattern, std::initializer_list<long> columns) {
+    for (long const n : columns)
+        for (bool const wide : {false, true})
+            for (int const threads : {1, 2}) {
+                std::string const name = pattern + (wide ? "/double" : "/float") +
+                                         "/threads:" + std::to_string(threads) +
+                                         "/columns:" + std::to_string(n);
+                auto const run = [=, run = wide ? run_case<double> : run_case<float>](benchmark::State& s) {
+                    run(s, pattern, n, threads);
+                };
+                benchmark::RegisterBenchmark(name.c_str(), run)->UseManualTime()->Iterations(11);
+            }
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -267,16 +321,8 @@ int main(int argc, char** argv) {
     benchmark::Initialize(&all, flags.data());
     if (benchmark::ReportUnrecognizedArguments(all, flags.data())) return 2;
     for (std::string const pattern : {"uniform", "banded", "power-law", "block"})
-        for (long const n : {1, 2, 8, 64, 512})
-            for (bool const wide : {false, true})
-                for (int const threads : {1, 2}) {
-                    std::string const name = pattern + (wide ? "/double" : "/float") +
-                                             "/threads:" + std::to_string(threads) +
-                                             "/columns:" + std::to_string(n);
-                    auto const run = [=, run = wide ? run_case<double> : run_case<float>](
-                                         benchmark::State& s) { run(s, pattern, n, threads); };
-                    benchmark::RegisterBenchmark(name.c_str(), run)->UseManualTime()->Iterations(11);
-                }
+        add_cases(pattern, {1, 2, 8, 64, 512});
+    for (int kind = 0; kind < bench::kinds; ++kind) add_cases(name_of_kind(kind), {1, 4, 16, 32, 100, 256});
     if (benchmark::RunSpecifiedBenchmarks() == 0) return 1;
     double logs = 0;
     for (double const x : ratios) logs += std::log(x);

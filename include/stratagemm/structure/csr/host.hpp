@@ -28,6 +28,7 @@ struct sparse_rows {
     T alpha, beta;
     bool adds, by_columns;
     bool even;      // rows of A have like lengths
+    bool near;      // a column of B is in the second cache
     index_t across; // columns of the whole product, of which these may be a part
 };
 
@@ -104,6 +105,7 @@ void multiply_csr_real(Q const& p, index_t across, bool by_columns, index_t firs
     g.e = p.e.data, g.e_row = p.e.row_stride, g.e_col = p.e.col_stride;
     g.c_col = 1, g.alpha = p.alpha, g.beta = p.beta, g.adds = p.beta != T(0);
     g.by_columns = by_columns, g.even = by_columns && has_even_rows(p.a.row_begins, p.a.rows);
+    g.near = p.b.rows * static_cast<index_t>(sizeof(T)) <= second_level_cache() / 2;
     if constexpr (valued) g.values = p.a.values;
     bool const lies = by_columns || (p.c.col_stride == 1 && (!g.adds || p.e.col_stride == 1));
     if constexpr (std::is_same_v<typename Q::epilogue_type, identity> &&

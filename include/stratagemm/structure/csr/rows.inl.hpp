@@ -266,6 +266,33 @@ STRATAGEMM_OP index_t add_short_rows(sparse_rows<T, Index, Ones> const& g, T con
     return stop;
 }
 
+// sum += L elements of A from `at` on times their elements of B: one load of L values.
+template <class T, class Index, bool Ones, int L>
+STRATAGEMM_OP void add_some(some<T, L>& sum, sparse_rows<T, Index, Ones> const& g, T const* b, index_t b_row,
+                            index_t at) {
+    some<T, L> of_b;
+    STRATAGEMM_UNROLLED
+    for (int u = 0; u < L; ++u) of_b[u] = b[g.columns[at + u] * b_row];
+    sum += load_some<T, L, false>(g.values + at, {}) * of_b;
+}
+// The sum of the elements of A from `at` to `end`, for a B that is in the second cache. Otherwise this takes longer than
+// the sum of each element by itself: a vector waits for the last of its elements of B.
+template <class T, class Index, bool Ones>
+STRATAGEMM_OP T sum_of_near(sparse_rows<T, Index, Ones> const& g, T const* b, index_t b_row, index_t at,
+                            index_t end, index_t& fetched) {
+    constexpr int L = 16 / static_cast<int>(sizeof(T)), sums = 8 / L;
+    some<T, L> sum[sums] = {};
+    for (; at + 8 <= end; at += 8) {
+        fetched = fetch_ahead(g, fetched, at + 1);
+        STRATAGEMM_UNROLLED
+        for (int s = 0; s < sums; ++s) add_some<T, Index, Ones, L>(sum[s], g, b, b_row, at + s * L);
+    }
+    T rest = 0;
+    for (; at < end; ++at) add_element<Ones>(rest, g.values, at, b[g.columns[at] * b_row]);
+    if constexpr (sums == 4) sum[0] += sum[2], sum[1] += sum[3];
+    return sum_of_lanes<T, L>(sum[0] + sum[1]) + rest;
+}
+
 // One column of B, or several one after the other. The length of a row determines the order of its sum.
 //
 // A row has four sums, each of every fourth element, which do not wait for each other. Short rows have one sum:
@@ -308,6 +335,8 @@ STRATAGEMM_OP void sparse_times_column(sparse_rows<T, Index, Ones> const& g, ind
         } else if (!even && length < longest) {
             fetched = fetch_ahead(g, fetched, end);
             for (; at < end; ++at) add_element<Ones>(x, values, at, b[columns[at] * b_row]);
+        } else if (!Ones && g.near) {
+            x = sum_of_near(g, b, b_row, at, end, fetched);
         } else {
             T y = 0, z = 0, w = 0;
             for (; at + 4 <= end; at += 4) {
