@@ -8,7 +8,7 @@
 #   bench/run.sh choices [SEED [COUNT [THREADS]]]   what the host chooses against every other way on it
 #   bench/run.sh out_of_core [N [MIB [DEVICES]]]
 #   bench/run.sh sparse [events [SIDE] | csr [N]], and sparse host [filter | files]
-#   bench/run.sh fft [host|opencl|cuda [filter]], fft host errors, fft variants, fft toeplitz, fft dense   transforms
+#   bench/run.sh fft [host|opencl|cuda [filter]], fft host errors, fft variants, fft toeplitz, fft dense, fft kronecker   transforms
 #   bench/run.sh approximate [SIZE... | coverage [TRIALS] | cuda [PART]]   error against time
 # The build folder is ${STRATAGEMM_BENCH_BUILD:-build/bench}; results are written below it.
 set -eu
@@ -47,6 +47,10 @@ fft_host | fft_opencl | fft_cuda)
     if [ "$backend-$filter" = fft_host-errors ]; then exec "$build/bench/$program" errors; fi
     sh "$root/bench/cases.sh" --renew "$backend" "$build/bench/$program"
     exec "$build/bench/$program" --benchmark_filter="$filter" --benchmark_out="$build/$backend.json"
+    ;;
+fft_kronecker)
+    sh "$root/bench/build.sh" "$program"
+    exec python3 "$root/bench/peers/kronecker.py" "$build/bench/$program"
     ;;
 fft_variants | fft_toeplitz | fft_dense)
     sh "$root/bench/build.sh" "$program"
