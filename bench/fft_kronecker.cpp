@@ -73,8 +73,7 @@ int main(int argc, char** argv) {
     each_case([&]<class T>(int number, index_t m, index_t p, auto factors, int threads, T) {
         if (only >= 0 && only != number) return;
         std::printf("%d %td %td %zu %s %d %.2f\n", number, m, p, factors.size(),
-                    sizeof(T) == 4 ? "float32" : "float64", threads,
-                    microseconds<T>(m, p, threads, factors));
+                    sizeof(T) == 4 ? "float32" : "float64", threads, microseconds<T>(m, p, threads, factors));
         std::fflush(stdout);
     });
 }

@@ -72,8 +72,8 @@ TEST_CASE("the host does columns of a Kronecker product in slices, by several th
         CHECK(std::equal(y.data(), y.data() + 512 * columns, expected.data())); // nothing is rounded
         // Rows of the transposed product lie side by side.
         sg::matrix<T> turned(columns, 512);
-        sg::gemm(sg::host{threads}, sg::row_major(lines, columns, 512),
-                 sg::kronecker(a, b).transposed(), turned);
+        sg::gemm(sg::host{threads}, sg::row_major(lines, columns, 512), sg::kronecker(a, b).transposed(),
+                 turned);
         for (index_t i = 0; i < 512; ++i)
             for (index_t j = 0; j < columns; ++j)
                 if (turned(j, i) != expected(i, j)) FAIL("wrong at " << i << ", " << j);

@@ -5,6 +5,7 @@
 // begins. A part of the columns begins at a multiple of 64.
 #pragma once
 
+#include "../../backend/host/caches.hpp"
 #include "../../backend/host/kernels.hpp"
 #include "../../core/policy.hpp"
 #include "arrays.hpp"

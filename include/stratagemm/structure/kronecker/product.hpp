@@ -234,8 +234,7 @@ private:
             d.slice = smaller(d.slice, larger_of(cached, is_across ? 64 / size : 1));
             d.slices = n < 1 ? 1 : divide_up(n, d.slice);
             double work = 0;
-            for (int i = 0; i < form.factors; ++i)
-                work += multiply_adds(dense_shape(s, steps, i, false, n));
+            for (int i = 0; i < form.factors; ++i) work += multiply_adds(dense_shape(s, steps, i, false, n));
             int const team = s.alone ? 1 : this->leaf().team(work);
             if constexpr (requires { requires P::is_backend; })
                 if (d.slices >= team) d.team = team;
@@ -254,8 +253,8 @@ private:
             for (int i = 0; i < form.factors; ++i)
                 for (bool const by_rows : {false, true})
                     for (index_t const n : {d.slice, columns_of(s) - (d.slices - 1) * d.slice})
-                        products = larger(products,
-                                          this->base_.workspace(dense_shape(s, steps, i, by_rows, n)));
+                        products =
+                            larger(products, this->base_.workspace(dense_shape(s, steps, i, by_rows, n)));
             need = larger(need, buffers + products);
         }
         return need;
