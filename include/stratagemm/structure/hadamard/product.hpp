@@ -69,7 +69,7 @@ public:
             using Sum = accumulator_t<typename S::wide_type>;
             // The vectors of a batch may be done together.
             index_t const cols = columns_of(s), some = cols == 1 ? s.count : cols;
-            space::share(need) = bytes<Sum>(hadamard_workspace<Sum>(s.k, some));
+            space::share(need) = bytes<Sum>(hadamard_workspace<Sum>(s.k, some, this->leaf().limits()));
         }
         return need;
     }
@@ -96,7 +96,9 @@ public:
         if constexpr (by_definition) {
             return n * n * each * 4e-9;
         } else if constexpr (on_device) {
-            double const passes = 1 + (hadamard_workspace<accumulator_t<typename S::wide_type>>(s.k, 1) > 0);
+            double const passes =
+                1 +
+                (hadamard_workspace<accumulator_t<typename S::wide_type>>(s.k, 1, this->leaf().limits()) > 0);
             double const moved =
                 passes * n * each * (sizeof(typename S::wide_type) + sizeof(typename S::c_type));
             return moved / this->leaf().limits().bandwidth + 5e-6;
@@ -113,7 +115,8 @@ public:
         if constexpr (by_definition) {
             return text + " by its definition, in double";
         } else if constexpr (on_device) {
-            bool const whole = hadamard_workspace<accumulator_t<typename S::wide_type>>(s.k, 1) == 0;
+            bool const whole =
+                hadamard_workspace<accumulator_t<typename S::wide_type>>(s.k, 1, this->leaf().limits()) == 0;
             return text + (whole ? ", in shared memory" : ", in several passes over workspace");
         } else {
             auto const d = division_of(s);
