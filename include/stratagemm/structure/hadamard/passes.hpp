@@ -21,6 +21,12 @@ struct hadamard_pass {
     // Of a column, or of a block of columns.
     index_t tiles() const { return index_t{1} << (bits - point_bits - (columns ? 0 : line_bits)); }
     index_t blocks(index_t cols) const { return columns ? ((cols - 1) >> line_bits) + 1 : cols; }
+    // Groups of a multiprocessor, whose registers are twice as many as the numbers of its work-items.
+    int groups_at_once() const {
+        constexpr int register_bytes = 256 << 10;
+        int const groups = register_bytes / (2 * size << tile_bits());
+        return groups < 1 ? 1 : groups;
+    }
     // Of shared memory, that the launch has to ask for.
     std::size_t launched_bytes() const {
         auto const all = static_cast<std::size_t>(size) << tile_bits();
@@ -78,7 +84,7 @@ struct hadamard_pass {
             define("SHARE_OUT", share_out) + define("IN_UNIT", in_unit) + define("OUT_UNIT", out_unit) +
             define("DIRECT", direct) + define("VECTORS", keeps_order() && !is_complex) +
             define("VECTOR_BITS", 4 - bits_of(size)) + define("OUT_VECTORS", out_vectors && !is_complex) +
-            define("IS_LARGE", launched_bytes() > 0);
+            define("IS_LARGE", launched_bytes() > 0) + define("AT_ONCE", groups_at_once());
         if (share_out == 2) text += define("WHOLE", point_bits == bits);
         if (share_in == 1 || share_out == 1) text += define("SIGN_SHIFT", bits < 5 ? 0 : bits - 5);
         if (share_in == 1) text += define("TOP_STEPS", all.at[0].steps == (1 << registers) - 1);
@@ -113,8 +119,8 @@ struct hadamard_passes {
     int count = 0;
     hadamard_pass at[8];
 
-    // log2 of the points that a group has room for: in shared memory, and in its registers, which work-items have 32 of.
-    // Registers of a multiprocessor, 256 KiB, hold as many numbers again beside those of half as many bytes.
+    // log2 of the points that a group has room for: in shared memory, and in registers, of which a multiprocessor has
+    // 256 KiB. The numbers take half of them.
     static int most_bits(int size, device_limits const& limits = {}) {
         int most = 15 - bits_of(size); // of 32 KiB, which all devices have
         while (most < 17 - bits_of(size) &&

@@ -7,16 +7,16 @@ STRATAGEMM_BEGIN
 
 // Element e of the tile is point POINT_OF(e) of line LINE_OF(e): neighbours are of neighbouring lines if LINES_LOW is
 // 1, else of one line. STORE_LINES_LOW says the same of the order in which the tile is written. COLUMNS: lines are
-// columns of x, else parts of one column whose first points are 1 << line_shift apart. AT_1, AT_2, ...: what is in
-// registers in each of ROUNDS rounds: elements that are 1 << AT and less than 32 << AT apart; bit b of STEPS_1, STEPS_2,
-// ...: whether those that are 1 << (AT + b) apart are added. IN_WARP_1, ...: whether no number leaves its warp in the
-// exchange behind this round. DIRECT: the registers of the last round are written, else the tile is. VECTORS: the tile
-// is read and written by 16 bytes where neighbours are in the same registers. IN_UNIT, OUT_UNIT: elements that are
-// neighbours in the tile are so in x, in C; OUT_VECTORS: C is written by 16 bytes. SEQUENCY: 1 if a whole transform is
-// written in this order; 2 if parts are. LAST: what is written is C. SHARE_IN, SHARE_OUT: which points are rows of x
-// and of C. 0: all. 1: those from point0 on, with signs. 2: those of `places`, which has for each point a row or -1;
-// where a whole transform is written, it has for each row a point. An XOR of the number of an element with bits above
-// the fifth keeps elements in different banks that are read or written at once.
+// columns of x, else parts of one column whose first points are 1 << line_shift apart. There are ROUNDS rounds. In
+// round 1 a work-item keeps elements that are 1 << AT_1 and less than 32 << AT_1 apart. Where bit b of STEPS_1 is 1,
+// those that are 1 << (AT_1 + b) apart are added. IN_WARP_1: no number leaves its warp in the exchange behind the round.
+// DIRECT: the registers of the last round are written, else the tile is. VECTORS: the tile is read and written by 16
+// bytes where a work-item keeps neighbours. IN_UNIT, OUT_UNIT: neighbours in the tile are neighbours in x, in C.
+// OUT_VECTORS: C is written by 16 bytes. SEQUENCY: 1 if a whole transform is written in this order; 2 if parts are.
+// LAST: what is written is C. SHARE_IN, SHARE_OUT: which points are rows of x and of C. 0: all. 1: those from point0 on,
+// with signs. 2: those of `places`, which has for each point a row or -1; where a whole transform is written, it has for
+// each row a point. An XOR of the number of an element with bits above the fifth keeps elements in different banks that
+// are read or written at once.
 inline constexpr char hadamard_words_text[] = R"(
 #define NUMBERS 32
 #define UNROLL _Pragma("unroll")
@@ -52,8 +52,8 @@ inline constexpr char hadamard_words_text[] = R"(
 #else
 #define SPREAD(e) ((e) >> 5 & 31)
 #endif
-/* i with `count` zeros before bit `at`. This and what follows are linear: of x ^ y they give what they give of x, ^ what
-   they give of y. So the part of a place that depends on the work-item is computed once. */
+/* i with `count` zeros before bit `at`. This and what follows are linear: of x ^ y they give what they give of x, ^
+   what they give of y. So the part of a place that depends on the work-item is computed once. */
 #define OPENED(i, at, count) ((i) >> (at) << ((at) + (count)) | ((i) & ((1 << (at)) - 1)))
 #define SWIZZLED(e) ((e) ^ SPREAD(e))
 /* Elements of a work-item: number r of a round, and what all have in common. */
@@ -118,11 +118,12 @@ FUNCTION int sequency_of_row(int row, int bits) {
 #define WAIT(in_warp) BARRIER()
 #endif
 #if VECTORS
-#define SOME (1 << VECTOR_BITS)
 #if VECTOR_BITS == 2
+#define SOME 4
 #define SET_ALL(w, r) (w).x = v[r], (w).y = v[(r) + 1], (w).z = v[(r) + 2], (w).w = v[(r) + 3]
 #define GET_ALL(w, r) v[r] = (w).x, v[(r) + 1] = (w).y, v[(r) + 2] = (w).z, v[(r) + 3] = (w).w
 #else
+#define SOME 2
 #define SET_ALL(w, r) (w).x = v[r], (w).y = v[(r) + 1]
 #define GET_ALL(w, r) v[r] = (w).x, v[(r) + 1] = (w).y
 #endif
@@ -179,9 +180,9 @@ FUNCTION int sequency_of_row(int row, int bits) {
 )";
 
 inline constexpr char hadamard_text[] =
-    R"(/* `tiles` of each column, or block of columns; `blocks` of these in a matrix of the batch. A point is 1 << point_shift
-   rows from the next. */
-KERNEL(ITEMS) hadamard_pass(MATRIX(IN const, x), index x_step, int x_conjugated, int tiles, int blocks,
+    R"(/* `tiles` of each column, or block of columns; `blocks` of these in a matrix of the batch. A point is
+   1 << point_shift rows from the next. */
+KERNEL_AT_ONCE(ITEMS, AT_ONCE) hadamard_pass(MATRIX(IN const, x), index x_step, int x_conjugated, int tiles, int blocks,
                             int point_shift, int line_shift,
 #if SHARE_IN || SHARE_OUT
                             index point0, index count, index sampled, BUFFER(int const, signs),
@@ -310,8 +311,7 @@ KERNEL(ITEMS) hadamard_pass(MATRIX(IN const, x), index x_step, int x_conjugated,
         STORE(OUT, c, AT(c, i, j), CONVERT(OUT_VALUE, last));
     }
 #else
-    index const c_point = OUT_UNIT && !STORE_LINES_LOW ? 1 : POINT_STRIDE(c),
-                c_line = OUT_UNIT && STORE_LINES_LOW ? 1 : LINE_STRIDE(c);
+    index const c_line = OUT_UNIT && STORE_LINES_LOW ? 1 : LINE_STRIDE(c);
 #if OUT_VECTORS
     int const first = WARP << 10 | LANE << VECTOR_BITS, place = SWIZZLED(first),
               my_line = LINE_OF(first), my_point = POINT_OF(first);
@@ -332,6 +332,7 @@ KERNEL(ITEMS) hadamard_pass(MATRIX(IN const, x), index x_step, int x_conjugated,
         }
     }
 #else
+    index const c_point = OUT_UNIT && !STORE_LINES_LOW ? 1 : POINT_STRIDE(c);
     int const mine = MINE_TO_STORE, my_line = STORED_LINE(mine), my_point = STORED_POINT(mine);
 #if !DIRECT
     int const place = PLACE_TO_STORE(mine);
