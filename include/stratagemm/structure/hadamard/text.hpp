@@ -9,13 +9,13 @@ STRATAGEMM_BEGIN
 // 1, else of one line. STORE_LINES_LOW says the same of the order in which the tile is written. COLUMNS: lines are
 // columns of x, else parts of one column whose first points are 1 << line_shift apart. There are ROUNDS rounds. In
 // round 1 a work-item keeps elements that are 1 << AT_1 and less than 32 << AT_1 apart. Where bit b of STEPS_1 is 1,
-// those that are 1 << (AT_1 + b) apart are added. IN_WARP_1: no number leaves its warp in the exchange behind the round.
+// those that are 1 << (AT_1 + b) apart are added. IN_WARP_1: no number leaves its warp in the exchange after it.
 // DIRECT: the registers of the last round are written, else the tile is. VECTORS: the tile is read and written by 16
 // bytes where a work-item keeps neighbours. IN_UNIT, OUT_UNIT: neighbours in the tile are neighbours in x, in C.
 // OUT_VECTORS: C is written by 16 bytes. SEQUENCY: 1 if a whole transform is written in this order; 2 if parts are.
-// LAST: what is written is C. SHARE_IN, SHARE_OUT: which points are rows of x and of C. 0: all. 1: those from point0 on,
-// with signs. 2: those of `places`, which has for each point a row or -1; where a whole transform is written, it has for
-// each row a point. An XOR of the number of an element with bits above the fifth keeps elements in different banks that
+// LAST: what is written is C. SHARE_IN, SHARE_OUT: which points are rows of x and of C. 0: all. 1: those from point0
+// on, with signs. 2: those of `places`, which has for each point a row or -1; where a whole transform is written, it has
+// for each row a point. An XOR of the number of an element with bits above the fifth keeps elements in different banks that
 // are read or written at once.
 inline constexpr char hadamard_words_text[] = R"(
 #define NUMBERS 32
