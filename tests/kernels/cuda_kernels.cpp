@@ -332,9 +332,11 @@ void add_sampled(std::vector<kernel>& to) {
 template <class T>
 void add_hadamard(std::vector<kernel>& to, int bits) {
     sg::cuda_epilogue<T> const none{sg::identity{}};
+    sg::device_limits room;
+    room.group_items = 1024, room.group_bytes = 227 << 10;
     for (bool const across : {false, true})
         for (bool const by_sequency : {false, true}) {
-            sg::hadamard_passes const passes(bits, sizeof(T), across, by_sequency, true, 1 << 20);
+            sg::hadamard_passes const passes(bits, sizeof(T), across, by_sequency, true, 1 << 20, room);
             for (int i = 0; i < passes.count; ++i) {
                 if (by_sequency && !passes.at[i].last) continue; // as above
                 to.push_back({std::string("hadamard-") + sg::type_letter<T>() + '-' + std::to_string(bits) +
@@ -711,8 +713,9 @@ std::vector<kernel> kernels_for(int capability) {
     add_sampled<sg::half>(all);
     add_sampled<std::int8_t>(all);
     if (capability == 90) {
-        add_hadamard<float>(all, 6), add_hadamard<float>(all, 13), add_hadamard<float>(all, 20);
-        add_hadamard<double>(all, 12), add_hadamard<complex128>(all, 11);
+        add_hadamard<float>(all, 6), add_hadamard<float>(all, 12), add_hadamard<float>(all, 15);
+        add_hadamard<float>(all, 20);
+        add_hadamard<double>(all, 14), add_hadamard<complex128>(all, 13);
         add_srht<float>(all, 13), add_srht<float>(all, 20), add_srht<complex128>(all, 11);
     }
     add_dft<complex64>(all, capability);

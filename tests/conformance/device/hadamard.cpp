@@ -63,6 +63,40 @@ int wrong_in_layouts(sg::index_t n, sg::index_t cols) {
     return wrong;
 }
 
+// An odd number of rows or columns that begin at a multiple of 16 bytes, or do not, among NaN; what is beside C stays.
+template <class T>
+int wrong_among_nan(sg::index_t n, sg::index_t count) {
+    using R = sg::real_t<T>;
+    under_test const device;
+    auto const x = uniform_matrix<T>(n, count, 5);
+    matrix_there<T> const there_x(device, x);
+    sg::matrix<T> expected(n, count);
+    T const guard = T(R(77)), none = T(std::numeric_limits<R>::quiet_NaN());
+    int wrong = 0;
+    sg::gemm(sg::host{1}, sg::hadamard<R>(n), x, expected);
+    for (sg::index_t const first : {0, 4, 1})
+        for (bool const across : {false, true}) {
+            sg::index_t const rows = across ? n : count, cols = across ? count : n, pitch = cols + 4 + first;
+            matrix_there<T> from(device, rows + 2, pitch), to(device, rows + 2, pitch);
+            device.leaf().fill(from.view(), none).or_throw(), device.leaf().fill(to.view(), guard).or_throw();
+            auto const part = [&](auto& m) {
+                auto const block = m.view().block(1, first, rows, cols);
+                return across ? block : sg::transposed(block);
+            };
+            device.leaf().copy(sg::view<T const, under_test::space>(there_x.view()), part(from)).or_throw();
+            sg::gemm(device, sg::hadamard<R>(n), part(from), part(to));
+            sg::matrix<T> all(to.rows(), to.cols());
+            to.download(all);
+            for (sg::index_t i = 0; i < all.rows(); ++i)
+                for (sg::index_t j = 0; j < all.cols(); ++j) {
+                    sg::index_t const r = i - 1, c = j - first;
+                    bool const there_is = r >= 0 && r < rows && c >= 0 && c < cols;
+                    wrong += !(all(i, j) == (!there_is ? guard : across ? expected(r, c) : expected(c, r)));
+                }
+        }
+    return wrong;
+}
+
 // Factors that are powers of two, so that nothing is rounded that the host does not round.
 template <class T>
 int wrong_with_factors(sg::index_t n, sg::index_t cols) {
@@ -148,6 +182,10 @@ TEMPLATE_TEST_CASE("hadamard on a device: the bits of the host", "", float, doub
         CHECK(wrong_in_layouts<T>(n, n > 100 ? 5 : 37) == 0);
     }
     CHECK(wrong_in_layouts<T>(64, 1) == 0);
+    for (sg::index_t const n : {2, 32, 128, 2048}) {
+        INFO(n);
+        CHECK(wrong_among_nan<T>(n, 33) == 0);
+    }
     CHECK(wrong_with_factors<T>(1, 1) == 0);
     CHECK(wrong_with_factors<T>(32, 7) == 0);
     CHECK(wrong_in_batches<T>(16) == 0);
@@ -155,6 +193,8 @@ TEMPLATE_TEST_CASE("hadamard on a device: the bits of the host", "", float, doub
 
 TEMPLATE_TEST_CASE("hadamard on a device: long ones", "", float, std::complex<double>) {
     using T = TestType;
+    CHECK(wrong_among_nan<T>(4096, 17) == 0);
+    CHECK(wrong_among_nan<T>(32768, 3) == 0);
     for (sg::index_t const n : {4096, 8192, 16384, 131072}) {
         INFO(n);
         CHECK(wrong_in_layouts<T>(n, n > 20000 ? 2 : 9) == 0);

@@ -1,11 +1,10 @@
 // Hadamard transforms of the columns of a matrix on a device: the kernel, and how transforms are divided.
 //
-// A group transforms a tile in shared memory: a power of two of points of some lines. A line is a transform or, where
-// the points of one do not fit, a part: points that are a power of two apart. Each work-item has 32 numbers in
-// registers, which it adds and subtracts in up to five steps before the group exchanges them. So a transform that fits
-// is read and written once. A longer one takes several passes, with workspace between them; the transforms are done in
-// such numbers that the workspace is likely to stay in a cache. Lines are chosen to lie beside each other where points
-// do not, for whole sectors of memory to be read and written.
+// A group transforms a tile: a power of two of points of some lines. A line is a transform or, where the points of one
+// do not fit, a part: points that are a power of two apart. Each work-item has 32 numbers in registers, which it adds
+// and subtracts in up to five steps before it exchanges them through shared memory. A transform that fits is read and
+// written once. A longer one takes several passes, with C or workspace between them. Lines are chosen to lie beside
+// each other where points do not, for whole sectors of memory to be read and written.
 //
 // Points that are far apart are added before near ones, as on the host, so the results are the same.
 #pragma once
@@ -16,16 +15,22 @@
 
 STRATAGEMM_BEGIN
 
-// How many transforms of n points are done together if they take several passes: what lies between two passes is likely
-// to stay in a cache then, and there is work for all of a device.
+// How many transforms of n points are done together if they take several passes through workspace: a launch takes as
+// long as many more would.
 constexpr index_t hadamard_together(index_t n, index_t transforms) {
     constexpr index_t elements = 1 << 22;
     index_t const some = n < elements ? elements / n : 1;
     return some < transforms ? some : transforms;
 }
+// Numbers of workspace, for a part of a transform, which takes several passes only if it has to.
 template <class Sum>
-index_t hadamard_workspace(index_t n, index_t transforms, device_limits const& limits = {}) {
-    return bits_of(n) <= hadamard_passes::most_bits(sizeof(Sum), limits)
+index_t hadamard_workspace(index_t n, index_t transforms) {
+    return bits_of(n) <= hadamard_passes::most_bits(sizeof(Sum)) ? 0 : n * hadamard_together(n, transforms);
+}
+// For a whole transform, which takes several passes, too, if one would read less than whole sectors.
+template <class Sum>
+index_t hadamard_workspace(index_t n, index_t transforms, device_limits const& limits) {
+    return bits_of(n) <= hadamard_passes::most_bits_across(sizeof(Sum), limits)
                ? 0
                : n * hadamard_together(n, transforms);
 }
@@ -89,16 +94,15 @@ public:
             by_sequency = p.a.order == hadamard_order::sequency;
         index_t const cols = p.c.cols;
         bool const across = !rows_are_closer(p.b) && cols > 1;
-        device_limits const limits = is_part ? device_limits{} : leaf.limits(); // a sketch counts on no more
-        bool const fits = bits_of(n) <= hadamard_passes::most_bits(sizeof(S), limits),
-                   in_c = std::is_same_v<Out, S> && p.beta == S(0) && !by_sequency &&
-                          !is_part; // is what is between two passes
-        hadamard_passes passes(bits_of(n), sizeof(S), across, by_sequency, in_c || !fits, cols, limits);
-        passes.at[0].share_in = share.in, passes.at[passes.count - 1].share_out = share.out;
+        auto const passes = passes_of(n, across, by_sequency);
         if (passes.count == 1) return last_pass<In>(passes.at[0], p, p.b, p.b_step, p.b.conjugate);
+        // What is between two passes lies in C, if C has such numbers, nothing is added, and all is written where it is
+        // read.
+        bool const in_c = std::is_same_v<Out, S> && p.beta == S(0) && !by_sequency && !is_part &&
+                          (cols == 1 || rows_are_closer(p.c) != across);
         typename Arena::scope const scope(memory);
-        index_t const together = fits ? cols : hadamard_together(n, cols);
-        auto const room = memory.template take<S>(fits ? 0 : n * together);
+        index_t const together = in_c ? cols : hadamard_together(n, cols);
+        auto const room = memory.template take<S>(in_c ? 0 : n * together);
         for (index_t b = 0; b < p.count; ++b)
             for (index_t j = 0; j < cols; j += together) {
                 index_t const some = cols - j < together ? cols - j : together;
@@ -108,13 +112,24 @@ public:
                 one.row0 += turned ? j : 0;
                 view<S, Space> t{room, n, some, across ? some : 1, across ? 1 : n};
                 if constexpr (std::is_same_v<Out, S> && !is_part)
-                    if (fits) t = one.c;
+                    if (in_c) t = one.c;
                 if (status s = in_passes(passes, one, t); !s) return s;
             }
         return {};
     }
 
 private:
+    hadamard_passes passes_of(index_t n, bool across, bool by_sequency) const {
+        index_t const cols = p.c.cols;
+        if constexpr (is_part) {
+            bool const fits = bits_of(n) <= hadamard_passes::most_bits(sizeof(S));
+            hadamard_passes passes(bits_of(n), sizeof(S), across, by_sequency, !fits, cols);
+            passes.at[0].share_in = share.in, passes.at[passes.count - 1].share_out = share.out;
+            return passes;
+        } else {
+            return {bits_of(n), sizeof(S), across, by_sequency, true, cols, leaf.limits()};
+        }
+    }
     status in_passes(hadamard_passes const& passes, Q const& one, view<S, Space> const& t) const {
         status s = first_pass<In>(passes.at[0], one.b, t, one.b.conjugate);
         view<S const, Space> const from = t;

@@ -25,7 +25,8 @@ struct hadamard_pass {
     int groups_at_once() const {
         constexpr int register_bytes = 256 << 10;
         int const groups = register_bytes / (2 * size << tile_bits());
-        return groups < 1 ? 1 : groups;
+        // Numbers of a whole transform by sequency are read from scattered places, whose addresses take registers.
+        return groups < 2 ? 1 : sequency == 1 ? groups / 2 : groups;
     }
     // Of shared memory, that the launch has to ask for.
     std::size_t launched_bytes() const {
@@ -88,7 +89,9 @@ struct hadamard_pass {
         if (share_out == 2) text += define("WHOLE", point_bits == bits);
         if (share_in == 1 || share_out == 1) text += define("SIGN_SHIFT", bits < 5 ? 0 : bits - 5);
         if (share_in == 1) text += define("TOP_STEPS", all.at[0].steps == (1 << registers) - 1);
-        if (sequency == 2) text += define("TRANSFORM_BITS", bits);
+        if (sequency == 2)
+            text += define("TRANSFORM_BITS", bits) + define("POINT_SHIFT", point_shift) +
+                    define("LINE_SHIFT", line_shift);
         text += define("ROUNDS", all.count);
         for (int i = 0; i < all.count; ++i) {
             std::string const number = '_' + std::to_string(i + 1);
@@ -123,18 +126,21 @@ struct hadamard_passes {
     // 256 KiB. The numbers take half of them.
     static int most_bits(int size, device_limits const& limits = {}) {
         int most = 15 - bits_of(size); // of 32 KiB, which all devices have
-        while (most < 17 - bits_of(size) &&
+        while (most < most_bits_at_best(size) &&
                limits.group_bytes >> (most + 1) >= static_cast<std::size_t>(size) &&
                2 << (most - hadamard_pass::registers) <= limits.group_items)
             ++most;
         return most;
     }
+    // The same where whole sectors are read of several lines that lie beside each other.
+    static int most_bits_across(int size, device_limits const& limits = {}) {
+        return most_bits(size, limits) - hadamard_pass::sector_bits(size);
+    }
 
     // `splits`: whether there is room for what is between two passes, where one would do.
     hadamard_passes(int bits, int size, bool across, bool by_sequency, bool splits, index_t cols,
                     device_limits const& limits = {}) {
-        int const bytes = bits_of(size), most = most_bits(size, limits),
-                  sector = hadamard_pass::sector_bits(size);
+        int const most = most_bits(size, limits), sector = hadamard_pass::sector_bits(size);
         int const first_most = most - sector, last_most = across || by_sequency ? first_most : most;
         // Halves of sectors take longer than two passes.
         count = bits <= (across && splits ? first_most : most) ? 1 : 2;
@@ -142,7 +148,7 @@ struct hadamard_passes {
         int left = bits;
         for (int i = 0; i < count; ++i) {
             hadamard_pass& pass = at[i];
-            int const even = (left + count - i - 1) / (count - i),
+            int const even = smaller_of((left + count - i - 1) / (count - i), first_most),
                       least = left - (count - i - 2) * first_most - last_most;
             pass.bits = bits, pass.size = size, pass.last = i + 1 == count;
             pass.point_bits = pass.last ? left : even < least ? least : even;
@@ -151,26 +157,37 @@ struct hadamard_passes {
             pass.columns = across || count == 1;
             pass.lines_low = across || !pass.last;
             pass.store_lines_low = pass.lines_low || (by_sequency && count > 1);
-            if (by_sequency && pass.last) pass.sequency = count == 1 ? 1 : 2;
-            choose_lines(pass, bytes, most, sector, cols);
+            if (by_sequency && pass.last && bits > 0) pass.sequency = across || count > 1 ? 2 : 1;
+            choose_lines(pass, most, sector, cols);
         }
     }
 
 private:
-    // Tiles of 8 KiB or more; of a warp at least.
-    static void choose_lines(hadamard_pass& pass, int bytes, int most, int sector, index_t cols) {
-        constexpr int least = 2 * hadamard_pass::registers;
-        bool const beside = pass.lines_low || pass.store_lines_low; // four sectors are of several lines
-        int tile = larger_of(13 - bytes, pass.point_bits + (beside ? sector + 2 : 0));
-        tile = larger_of(least, smaller_of(tile, most));
-        int const lines = tile - pass.point_bits;
+    // Where neighbours in memory are of several lines, more lines make longer pieces of it, and larger groups, of which
+    // fewer run at once on a multiprocessor: pieces have about as many sectors as there are groups. Otherwise a tile is
+    // of a warp, which waits for no other one, or of four warps and more.
+    static int lines_of(hadamard_pass const& pass, int most, int sector) {
+        if (pass.lines_low || pass.store_lines_low) {
+            int const both = most_bits_at_best(pass.size) - sector - pass.point_bits;
+            return sector + (both > 0 ? (both + 1) / 2 : 0);
+        }
+        int const least = pass.point_bits <= warp ? warp : warp + 2;
+        return larger_of(smaller_of(least, most) - pass.point_bits, 0);
+    }
+    static void choose_lines(hadamard_pass& pass, int most, int sector, index_t cols) {
+        int const lines = smaller_of(lines_of(pass, most, sector), most - pass.point_bits),
+                  wanted = larger_of(lines, warp - pass.point_bits);
+        // A tile of few columns is of a warp at least.
         pass.line_bits =
-            pass.columns ? larger_of(least - pass.point_bits, smaller_of(lines, bits_of(cols))) : lines;
+            !pass.columns ? wanted : larger_of(warp - pass.point_bits, smaller_of(lines, bits_of(cols)));
         if (pass.line_bits < 0) pass.line_bits = 0;
         // Parts of a column begin beside each other; those of the last pass in the order in which they are written.
         if (!pass.columns && pass.last)
             pass.line_shift = pass.sequency == 2 ? pass.bits - pass.line_bits : pass.point_bits;
     }
+    // Where one group fills a multiprocessor.
+    static constexpr int most_bits_at_best(int size) { return 17 - bits_of(size); }
+    static constexpr int warp = 2 * hadamard_pass::registers; // log2 of the elements of its work-items
     static int smaller_of(int x, int y) { return x < y ? x : y; }
     static int larger_of(int x, int y) { return x < y ? y : x; }
 };

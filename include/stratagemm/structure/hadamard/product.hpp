@@ -96,9 +96,7 @@ public:
         if constexpr (by_definition) {
             return n * n * each * 4e-9;
         } else if constexpr (on_device) {
-            double const passes =
-                1 +
-                (hadamard_workspace<accumulator_t<typename S::wide_type>>(s.k, 1, this->leaf().limits()) > 0);
+            double const passes = passes_of(s);
             double const moved =
                 passes * n * each * (sizeof(typename S::wide_type) + sizeof(typename S::c_type));
             return moved / this->leaf().limits().bandwidth + 5e-6;
@@ -115,9 +113,8 @@ public:
         if constexpr (by_definition) {
             return text + " by its definition, in double";
         } else if constexpr (on_device) {
-            bool const whole =
-                hadamard_workspace<accumulator_t<typename S::wide_type>>(s.k, 1, this->leaf().limits()) == 0;
-            return text + (whole ? ", in shared memory" : ", in several passes over workspace");
+            int const passes = passes_of(s);
+            return text + (passes == 1 ? ", in one pass" : ", in " + std::to_string(passes) + " passes");
         } else {
             auto const d = division_of(s);
             if (d.outer_across > 0 || d.outer_along > 0) {
@@ -206,6 +203,15 @@ private:
     template <class S>
     static auto division_of(S const& s) {
         return hadamard_division<real_of_shape<S>>(s.k, columns_of(s) * width_of<S>, width_of<S>);
+    }
+    // Of a device over memory, in natural order.
+    template <class S>
+    int passes_of(S const& s) const {
+        index_t const cols = columns_of(s);
+        bool const across = cols > 1 && (is_left<S> ? !s.b_across : s.a_across);
+        return hadamard_passes(bits_of(s.k), sizeof(accumulator_t<typename S::wide_type>), across, false,
+                               true, cols, this->leaf().limits())
+            .count;
     }
     // Additions of vectors.
     template <class S>

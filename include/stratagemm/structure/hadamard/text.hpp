@@ -12,7 +12,7 @@ STRATAGEMM_BEGIN
 // those that are 1 << (AT_1 + b) apart are added. IN_WARP_1: no number leaves its warp in the exchange after it.
 // DIRECT: the registers of the last round are written, else the tile is. VECTORS: the tile is read and written by 16
 // bytes where a work-item keeps neighbours. IN_UNIT, OUT_UNIT: neighbours in the tile are neighbours in x, in C.
-// OUT_VECTORS: C is written by 16 bytes. SEQUENCY: 1 if a whole transform is written in this order; 2 if parts are.
+// OUT_VECTORS: C is written by 16 bytes. SEQUENCY: 1 if the tile is read in this order; 2 if C is written so.
 // LAST: what is written is C. SHARE_IN, SHARE_OUT: which points are rows of x and of C. 0: all. 1: those from point0
 // on, with signs. 2: those of `places`, which has for each point a row or -1; where a whole transform is written, it has
 // for each row a point. An XOR of the number of an element with bits above the fifth keeps elements in different banks that
@@ -340,6 +340,11 @@ KERNEL_AT_ONCE(ITEMS, AT_ONCE) hadamard_pass(MATRIX(IN const, x), index x_step, 
 #if SEQUENCY != 2 && !SHARE_OUT
     c += AT(c, k0, j0) + my_point * c_point + my_line * c_line;
 #endif
+#if SEQUENCY == 2
+#define ROW_OF(p, line) \
+    sequency_of_row((p) << POINT_SHIFT | (COLUMNS ? 0 : (line) << LINE_SHIFT), TRANSFORM_BITS)
+    int const my_row = ROW_OF(my_point, my_line) ^ sequency_of_row((int)k0, TRANSFORM_BITS);
+#endif
     UNROLL for (int s = 0; s < NUMBERS; ++s) {
         scalar sum = SUM_TO_STORE(s);
         int const more_points = STORED_POINT(MORE_TO_STORE(s)), more_lines = STORED_LINE(MORE_TO_STORE(s));
@@ -356,7 +361,7 @@ KERNEL_AT_ONCE(ITEMS, AT_ONCE) hadamard_pass(MATRIX(IN const, x), index x_step, 
             if (i < 0 || i >= count) continue;
             if (IS_NEGATIVE(k)) sum = ZERO - sum;
 #elif SEQUENCY == 2
-            index const i = sequency_of_row((int)k, TRANSFORM_BITS), to = AT(c, i, j);
+            index const i = my_row ^ ROW_OF(more_points, more_lines), to = AT(c, i, j);
 #else
             index const i = k, to = more_points * c_point + more_lines * c_line;
 #endif
