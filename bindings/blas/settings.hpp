@@ -1,9 +1,13 @@
 // What the environment says: read once, at the first call. STRATAGEMM_BLAS_NEXT is opened then (beneath.hpp).
 #pragma once
 
-#include "policies.hpp"
+#include "../policies.hpp"
 
 namespace stratagemm_blas {
+
+using stratagemm_bindings::any_policy;
+using stratagemm_bindings::find_policy;
+using stratagemm_bindings::named_policy;
 
 struct settings {
     any_policy policy;       // STRATAGEMM_POLICY

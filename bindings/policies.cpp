@@ -1,6 +1,8 @@
 #include "policies.hpp"
 
-namespace stratagemm_blas {
+#include <iterator>
+
+namespace stratagemm_bindings {
 namespace {
 
 // The layers with their defaults, and those options that change what a program can rely on.
@@ -34,19 +36,28 @@ agreement compare(std::string_view text, std::string_view name) {
 
 } // namespace
 
-named_policy const* find_policy(std::string_view text, std::string& error) {
+std::ptrdiff_t find_name(std::string_view text, std::span<char const* const> names, std::string& error) {
     std::size_t furthest = 0;
-    for (named_policy const& one : all) {
-        agreement const found = compare(text, one.name);
-        if (found.whole) return &one;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        agreement const found = compare(text, names[i]);
+        if (found.whole) return static_cast<std::ptrdiff_t>(i);
         if (found.length > furthest) furthest = found.length;
     }
     error = "'" + std::string(text) + "' names no policy: ";
     error += furthest < text.size() ? "character " + std::to_string(furthest + 1) + " is wrong"
                                     : std::string("it ends too early");
     error += ". Valid names:";
-    for (named_policy const& one : all) (error += &one == all ? " " : ", ") += one.name;
-    return nullptr;
+    for (char const* const name : names) (error += name == names.front() ? " " : ", ") += name;
+    return -1;
 }
 
-} // namespace stratagemm_blas
+std::span<named_policy const> policies() { return all; }
+
+named_policy const* find_policy(std::string_view text, std::string& error) {
+    char const* names[std::size(all)];
+    for (std::size_t i = 0; i < std::size(all); ++i) names[i] = all[i].name;
+    auto const at = find_name(text, names, error);
+    return at < 0 ? nullptr : &all[at];
+}
+
+} // namespace stratagemm_bindings

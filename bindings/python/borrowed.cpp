@@ -1,0 +1,186 @@
+#include "borrowed.hpp"
+
+#include <cstring>
+
+namespace stratagemm_python {
+namespace {
+
+kind kind_of_format(char const* format) {
+    if (!format) return kind::none;
+    if (*format == '<' || *format == '=' || *format == '@') ++format;
+    bool const is_complex = *format == 'Z';
+    if (is_complex) ++format;
+    if (format[0] == '\0' || format[1] != '\0') return kind::none;
+    switch (*format) {
+    case 'f': return is_complex ? kind::complex64 : kind::float32;
+    case 'd': return is_complex ? kind::complex128 : kind::float64;
+    case 'e': return kind::float16;
+    case 'b': return kind::int8;
+    case 'i': return kind::int32;
+    case 'l':
+    case 'q': return kind::int64;
+    default: return kind::none;
+    }
+}
+kind kind_of_element(dlpack::element const& e) {
+    if (e.lanes == 1)
+        for (int k = 1; k <= static_cast<int>(kind::int64); ++k)
+            if (auto const& known = facts(static_cast<kind>(k));
+                known.dlpack_code == e.code && known.dlpack_bits == e.bits)
+                return static_cast<kind>(k);
+    return kind::none;
+}
+
+[[noreturn]] void refuse_elements(char const* name, char const* type) {
+    raise_type("%s: its elements are of no type that is multiplied here ('%s'); there are float32, float64, "
+               "complex64, "
+               "complex128, float16, bfloat16 and int8",
+               name, type);
+}
+void check_dimensions(char const* name, int dimensions) {
+    if (dimensions > most_dimensions)
+        raise_value("%s: it has %d dimensions, and %d are the most", name, dimensions, most_dimensions);
+}
+void check_address(char const* name, void const* data, int bytes) {
+    int const alignment = bytes > 8 ? 8 : bytes;
+    if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(alignment) != 0)
+        raise_value("%s: its address is no multiple of %d bytes; copy it first", name, alignment);
+}
+
+// The stream on which the library of an array works now, where that library says so.
+std::intptr_t stream_of_producer(PyObject* from) {
+    object const number(
+        PyObject_CallFunctionObjArgs(in_python("stratagemm._producers", "stream_of").get(), from, nullptr));
+    auto const stream = PyLong_AsSsize_t(number.get());
+    if (stream == -1 && PyErr_Occurred()) throw raised();
+    return stream;
+}
+
+// Calls from.__dlpack__ for the newest capsule that both sides know: producers before DLPack 1.0 know no max_version.
+object capsule_of(PyObject* method, stream_choice const* stream) {
+    object const none(PyTuple_New(0));
+    object named(PyDict_New());
+    if (stream) {
+        object const number(PyLong_FromSsize_t(stream->number));
+        if (PyDict_SetItemString(named.get(), "stream", number.get()) < 0) throw raised();
+    }
+    object const newest(Py_BuildValue("(II)", dlpack::ours.major, dlpack::ours.minor));
+    if (PyDict_SetItemString(named.get(), "max_version", newest.get()) < 0) throw raised();
+    if (PyObject* const capsule = PyObject_Call(method, none.get(), named.get())) return object(capsule);
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw raised();
+    PyErr_Clear();
+    if (PyDict_DelItemString(named.get(), "max_version") < 0) throw raised();
+    return object(PyObject_Call(method, none.get(), named.get()));
+}
+
+} // namespace
+
+void borrowed::take(PyObject* from, char const* name, stream_choice& stream) {
+    if (!PyObject_CheckBuffer(from) || !take_buffer(from, name)) take_capsule(from, name, stream);
+}
+
+bool borrowed::take_buffer(PyObject* from, char const* name) {
+    if (PyObject_GetBuffer(from, &buffer_, PyBUF_STRIDES | PyBUF_FORMAT) < 0) {
+        // An array on a device may be of a type that has buffers elsewhere, and types of elements may have no format.
+        PyObject *type_of, *value, *traceback;
+        PyErr_Fetch(&type_of, &value, &traceback);
+        object const known(PyUnicode_FromString("__dlpack__"));
+        bool const has_capsule = PyObject_HasAttr(from, known.get()) != 0;
+        PyErr_Restore(type_of, value, traceback);
+        if (!has_capsule) throw raised();
+        PyErr_Clear();
+        return false;
+    }
+    held_ = by::buffer;
+    type = kind_of_format(buffer_.format);
+    if (type == kind::none) refuse_elements(name, buffer_.format ? buffer_.format : "B");
+    check_dimensions(name, buffer_.ndim);
+    data = buffer_.buf, dimensions = buffer_.ndim, device = on_host, writable = !buffer_.readonly;
+    int const bytes = facts(type).bytes;
+    int const shift = __builtin_ctz(static_cast<unsigned>(bytes));
+    check_address(name, data, bytes);
+    for (int i = 0; i < dimensions; ++i) {
+        side[i] = buffer_.shape[i];
+        index_t const distance = buffer_.strides[i];
+        stride[i] = distance >> shift;
+        if ((distance & (bytes - 1)) != 0) {
+            if (side[i] > 1)
+                raise_value("%s: its stride of %zd bytes is no multiple of %d, the size of an element", name,
+                            distance, bytes);
+            stride[i] = 1;
+        }
+    }
+    return true;
+}
+
+void borrowed::take_capsule(PyObject* from, char const* name, stream_choice& stream) {
+    PyObject* const method = PyObject_GetAttrString(from, "__dlpack__");
+    if (!method) {
+        PyErr_Clear();
+        object const type_of(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(from)), "__name__"));
+        raise_type("%s: '%U' is no array: it has neither a buffer nor __dlpack__", name, type_of.get());
+    }
+    object const export_it(method);
+    object const where(PyObject_CallMethod(from, "__dlpack_device__", nullptr));
+    auto const [place, number] = two_numbers(where.get(), "__dlpack_device__");
+    bool const is_cuda = place == dlpack::cuda || place == dlpack::cuda_managed;
+    if (!is_cuda && place != dlpack::cpu && place != dlpack::cuda_host)
+        raise_value("%s: it lies on a device of kind %zd, as DLPack counts; there are the host (1) and CUDA "
+                    "devices (2)",
+                    name, place);
+    if (is_cuda && !stream.is_given) stream = {true, stream_of_producer(from)};
+    object const capsule = capsule_of(export_it.get(), is_cuda ? &stream : nullptr);
+    if (PyCapsule_IsValid(capsule.get(), dlpack::versioned_name)) {
+        versioned_ = static_cast<dlpack::versioned_tensor*>(
+            PyCapsule_GetPointer(capsule.get(), dlpack::versioned_name));
+        if (versioned_->is.major != dlpack::ours.major)
+            raise_value("%s: its capsule is of DLPack %u, and this module reads version %u", name,
+                        versioned_->is.major, dlpack::ours.major);
+        if (PyCapsule_SetName(capsule.get(), dlpack::used_versioned_name) < 0) throw raised();
+        held_ = by::versioned_capsule;
+        writable = !(versioned_->flags & dlpack::read_only);
+        describe(versioned_->tensor, name);
+    } else if (void* const found = PyCapsule_GetPointer(capsule.get(), dlpack::name)) {
+        managed_ = static_cast<dlpack::managed_tensor*>(found);
+        if (PyCapsule_SetName(capsule.get(), dlpack::used_name) < 0) throw raised();
+        held_ = by::capsule;
+        writable = true;
+        describe(managed_->tensor, name);
+    } else {
+        throw raised();
+    }
+}
+
+void borrowed::describe(dlpack::array const& a, char const* name) {
+    type = kind_of_element(a.type);
+    if (type == kind::none) refuse_elements(name, "a type of DLPack");
+    check_dimensions(name, a.dimensions);
+    bool const is_cuda = a.where.kind == dlpack::cuda || a.where.kind == dlpack::cuda_managed;
+    device = is_cuda ? a.where.number : on_host;
+    data = static_cast<std::byte*>(a.data) + (a.data ? a.offset : 0);
+    check_address(name, data, facts(type).bytes);
+    dimensions = a.dimensions;
+    index_t next = 1;
+    for (int i = dimensions; i-- > 0;) {
+        side[i] = a.sides[i];
+        stride[i] = a.strides ? a.strides[i] : next;
+        if (__builtin_mul_overflow(next, side[i], &next)) next = 0; // which the check of the product finds
+    }
+}
+
+void borrowed::give_back() {
+    if (held_ == by::nothing) return;
+    // Whoever gave the array may run Python, which an exception that is set would disturb.
+    PyObject *type_of, *value, *traceback;
+    PyErr_Fetch(&type_of, &value, &traceback);
+    if (held_ == by::buffer)
+        PyBuffer_Release(&buffer_);
+    else if (held_ == by::capsule && managed_->destroy)
+        managed_->destroy(managed_);
+    else if (held_ == by::versioned_capsule && versioned_->destroy)
+        versioned_->destroy(versioned_);
+    PyErr_Restore(type_of, value, traceback);
+    held_ = by::nothing;
+}
+
+} // namespace stratagemm_python

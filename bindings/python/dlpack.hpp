@@ -1,0 +1,50 @@
+// The structures of DLPack 1.1, by which libraries hand arrays to each other: capsules named "dltensor" hold a
+// managed_tensor, those named "dltensor_versioned" a versioned_tensor.
+#pragma once
+
+#include <cstdint>
+
+namespace stratagemm_python::dlpack {
+
+enum device_kind : std::int32_t { cpu = 1, cuda = 2, cuda_host = 3, cuda_managed = 13 };
+struct device {
+    std::int32_t kind, number;
+};
+enum code : std::uint8_t { integer = 0, floating = 2, bfloat = 4, complex = 5 };
+struct element {
+    std::uint8_t code, bits;
+    std::uint16_t lanes;
+};
+struct array {
+    void* data;
+    device where;
+    std::int32_t dimensions;
+    element type;
+    std::int64_t* sides;
+    std::int64_t* strides; // in elements; null: in row-major order
+    std::uint64_t offset;  // in bytes
+};
+struct managed_tensor {
+    array tensor;
+    void* context;
+    void (*destroy)(managed_tensor*);
+};
+struct version {
+    std::uint32_t major, minor;
+};
+inline constexpr version ours{1, 1};
+enum flag : std::uint64_t { read_only = 1, is_copy = 2 };
+struct versioned_tensor {
+    version is;
+    void* context;
+    void (*destroy)(versioned_tensor*);
+    std::uint64_t flags;
+    array tensor;
+};
+
+inline constexpr char const* name = "dltensor";
+inline constexpr char const* used_name = "used_dltensor";
+inline constexpr char const* versioned_name = "dltensor_versioned";
+inline constexpr char const* used_versioned_name = "used_dltensor_versioned";
+
+} // namespace stratagemm_python::dlpack

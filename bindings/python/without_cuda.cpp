@@ -1,0 +1,22 @@
+// The module without CUDA: every use of a device says why there is none.
+#include "device.hpp"
+
+namespace stratagemm_python {
+namespace {
+
+sg::status no_cuda() {
+    return sg::failure(
+        sg::errc::unsupported,
+        "cuda: this module was built without the headers of the CUDA toolkit: build it again where they "
+        "are (docs/python.md)");
+}
+
+} // namespace
+
+std::span<char const* const> device_policies() { return {}; }
+outcome multiply_on_device(product const&, int, stream_choice const&) { return {no_cuda()}; }
+outcome describe_on_device(planned_shape const&, int, int, std::string&) { return {no_cuda()}; }
+sg::result<std::shared_ptr<void>> device_memory(int, stream_choice const&, std::size_t) { return no_cuda(); }
+sg::status order_streams(int, stream_choice const&, stream_choice const&) { return no_cuda(); }
+
+} // namespace stratagemm_python
