@@ -16,7 +16,7 @@ struct storage {
     std::unique_ptr<std::byte, void (*)(std::byte*)> host{
         nullptr, [](std::byte* p) { ::operator delete(p, std::align_val_t(64)); }};
     std::shared_ptr<void> on_device;
-    stream_choice stream;
+    dlpack::stream stream;
 };
 struct array_object {
     PyObject_HEAD storage* of;
@@ -106,7 +106,7 @@ void wait_for(storage& s, PyObject* stream) {
         if (stream && stream != Py_None) raise_value("stratagemm.array: an array on the host has no stream");
         return;
     }
-    stream_choice other;
+    dlpack::stream other;
     if (stream && stream != Py_None) {
         other.number = PyLong_AsSsize_t(stream);
         if (other.number == -1 && PyErr_Occurred()) throw raised();
@@ -173,7 +173,7 @@ void make_room(storage& s, std::size_t bytes) {
 
 } // namespace
 
-object new_array(kind type, int dimensions, index_t const* sides, int device, stream_choice const& stream,
+object new_array(kind type, int dimensions, index_t const* sides, int device, dlpack::stream const& stream,
                  tensor& described) {
     auto made = std::make_unique<storage>();
     storage& s = *made;

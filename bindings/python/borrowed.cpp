@@ -57,7 +57,7 @@ std::intptr_t stream_of_producer(PyObject* from) {
 }
 
 // Calls from.__dlpack__ for the newest capsule that both sides know: producers before DLPack 1.0 know no max_version.
-object capsule_of(PyObject* method, stream_choice const* stream) {
+object capsule_of(PyObject* method, dlpack::stream const* stream) {
     object const none(PyTuple_New(0));
     object named(PyDict_New());
     if (stream) {
@@ -75,7 +75,7 @@ object capsule_of(PyObject* method, stream_choice const* stream) {
 
 } // namespace
 
-void borrowed::take(PyObject* from, char const* name, stream_choice& stream) {
+void borrowed::take(PyObject* from, char const* name, dlpack::stream& stream) {
     if (!PyObject_CheckBuffer(from) || !take_buffer(from, name)) take_capsule(from, name, stream);
 }
 
@@ -113,7 +113,7 @@ bool borrowed::take_buffer(PyObject* from, char const* name) {
     return true;
 }
 
-void borrowed::take_capsule(PyObject* from, char const* name, stream_choice& stream) {
+void borrowed::take_capsule(PyObject* from, char const* name, dlpack::stream& stream) {
     PyObject* const method = PyObject_GetAttrString(from, "__dlpack__");
     if (!method) {
         PyErr_Clear();

@@ -8,12 +8,6 @@
 
 namespace stratagemm_python {
 
-// On which stream of a CUDA device a call works. A producer is told to have its work done there first.
-struct stream_choice {
-    bool is_given = false;
-    std::intptr_t number = 1; // as DLPack counts: 1 is the legacy default stream
-};
-
 class borrowed : public tensor {
 public:
     borrowed() = default;
@@ -22,13 +16,13 @@ public:
     ~borrowed() { give_back(); }
 
     // `name`: of the argument, for errors. Once only.
-    void take(PyObject* from, char const* name, stream_choice& stream);
+    void take(PyObject* from, char const* name, dlpack::stream& on);
 
 private:
     enum class by : unsigned char { nothing, buffer, capsule, versioned_capsule };
 
     bool take_buffer(PyObject* from, char const* name); // false: it has none, but perhaps a capsule
-    void take_capsule(PyObject* from, char const* name, stream_choice& stream);
+    void take_capsule(PyObject* from, char const* name, dlpack::stream& on);
     void describe(dlpack::array const& a, char const* name);
     void give_back();
 

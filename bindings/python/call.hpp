@@ -26,7 +26,7 @@ public:
 
     product of;
     chosen_policy chosen;
-    stream_choice on;
+    dlpack::stream on;
     // Both operands, their place checked; C is `out` or is made.
     object result();
     bool is_on_device() const { return place_ != on_host; }

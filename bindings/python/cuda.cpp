@@ -13,7 +13,7 @@ enum device_policy { plain, invariant, strassen, ozaki };
 constexpr char const* names[] = {"cuda", "cuda(invariant)", "strassen(cuda)", "ozaki(cuda)"};
 
 // DLPack counts the streams that have no handle: 1 is the legacy default stream, 2 that of each thread.
-sg::cuda device_at(int number, stream_choice const& on) {
+sg::cuda device_at(int number, dlpack::stream const& on) {
     sg::cuda gpu;
     gpu.device = number;
     gpu.stream = on.number <= 1 ? nullptr : reinterpret_cast<CUstream>(on.number);
@@ -132,7 +132,7 @@ outcome refuse_pair(kind a, kind c) {
 
 std::span<char const* const> device_policies() { return names; }
 
-outcome multiply_on_device(product const& p, int policy, stream_choice const& stream) {
+outcome multiply_on_device(product const& p, int policy, dlpack::stream const& stream) {
     if (p.with) return refuse_types("gemm: operands that are more than an array are on the host here");
     kind const t = p.a->type, c = p.c->type;
     pair const* const found = p.b->type == t && (!p.e || p.e->type == c) ? pair_of(t, c) : nullptr;
@@ -145,14 +145,14 @@ outcome describe_on_device(planned_shape const& s, int device, int policy, std::
     return found->describe(s, policy, device_at(device, {}), text);
 }
 
-sg::result<std::shared_ptr<void>> device_memory(int device, stream_choice const& stream, std::size_t bytes) {
+sg::result<std::shared_ptr<void>> device_memory(int device, dlpack::stream const& stream, std::size_t bytes) {
     auto arena = device_at(device, stream).reserve({.device = bytes > 0 ? bytes : 1});
     if (!arena) return arena.take_status();
     auto kept = std::make_shared<sg::cuda::arena>(std::move(*arena));
     auto const first = kept->take<std::byte>(static_cast<index_t>(bytes > 0 ? bytes : 1));
     return std::shared_ptr<void>(kept, first.address);
 }
-sg::status order_streams(int device, stream_choice const& earlier, stream_choice const& later) {
+sg::status order_streams(int device, dlpack::stream const& earlier, dlpack::stream const& later) {
     if (earlier.number == later.number) return {};
     auto const event = device_at(device, earlier).leaf().record();
     if (!event) return sg::failure(sg::errc::native, event.error().what());

@@ -42,6 +42,12 @@ struct versioned_tensor {
     array tensor;
 };
 
+// On which stream of a CUDA device a call works: a producer is told to have its work done there first.
+struct stream {
+    bool is_given = false;
+    std::intptr_t number = 1; // 1 is the legacy default stream, 2 that of the thread, and others are handles
+};
+
 inline constexpr char const* name = "dltensor";
 inline constexpr char const* used_name = "used_dltensor";
 inline constexpr char const* versioned_name = "dltensor_versioned";

@@ -13,7 +13,7 @@ PyObject* in_library_of(PyObject* like, object made, bool is_given) {
 
 // Another library's array with at least one dimension, on the host.
 void take_on_host(borrowed& to, PyObject* from, char const* name) {
-    stream_choice stream;
+    dlpack::stream stream;
     to.take(from, name, stream);
     if (to.device != on_host)
         raise_value("%s: it lies on a CUDA device, and this function works on the host", name);

@@ -63,7 +63,7 @@ PyObject* conjugated(PyObject* self, PyObject*) {
 
 // Takes array number `at`, which is on the host and has so many dimensions.
 void take(operand_state& s, int at, PyObject* from, char const* name, int dimensions) {
-    stream_choice stream;
+    dlpack::stream stream;
     borrowed& to = s.arrays->part[at];
     to.take(from, name, stream);
     if (to.device != on_host)

@@ -14,9 +14,9 @@ sg::status no_cuda() {
 } // namespace
 
 std::span<char const* const> device_policies() { return {}; }
-outcome multiply_on_device(product const&, int, stream_choice const&) { return {no_cuda()}; }
+outcome multiply_on_device(product const&, int, dlpack::stream const&) { return {no_cuda()}; }
 outcome describe_on_device(planned_shape const&, int, int, std::string&) { return {no_cuda()}; }
-sg::result<std::shared_ptr<void>> device_memory(int, stream_choice const&, std::size_t) { return no_cuda(); }
-sg::status order_streams(int, stream_choice const&, stream_choice const&) { return no_cuda(); }
+sg::result<std::shared_ptr<void>> device_memory(int, dlpack::stream const&, std::size_t) { return no_cuda(); }
+sg::status order_streams(int, dlpack::stream const&, dlpack::stream const&) { return no_cuda(); }
 
 } // namespace stratagemm_python

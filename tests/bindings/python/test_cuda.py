@@ -133,6 +133,26 @@ class Cuda(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "names no policy: character 1 is wrong. Valid names: cuda, "):
             sg.gemm(x, x, policy="host")
 
+    def test_torch(self):
+        try:
+            import torch
+        except ImportError:
+            self.skipTest("no torch here")
+        if not torch.cuda.is_available():
+            self.skipTest("torch finds no device")
+        a, b = torch.randn(300, 200, device="cuda"), torch.randn(7, 200, 100, device="cuda")
+        other = torch.cuda.Stream()
+        other.wait_stream(torch.cuda.current_stream())
+        for stream in [torch.cuda.current_stream(), other]:
+            with torch.cuda.stream(stream):
+                for x, y in [(a, b), (a.bfloat16(), b.bfloat16()), (a.double(), b.double())]:
+                    expected = x @ y
+                    made, out = sg.gemm(x, y), torch.empty_like(expected)
+                    self.assertEqual(made.device, x.device)
+                    sg.gemm(x, y, out, epilogue="relu")
+                    torch.testing.assert_close(made, expected, rtol=0.02, atol=0.02)
+                    torch.testing.assert_close(out, expected.relu(), rtol=0.02, atol=0.02)
+
     def test_refused(self):
         a = np.eye(4)
         x = OnDevice(a)

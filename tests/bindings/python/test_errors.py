@@ -33,6 +33,7 @@ class Errors(unittest.TestCase):
         self.refused(ValueError, "a: it has 9 dimensions, and 8 are the most", np.ones((1,) * 9), b)
         self.refused(ValueError, "A has 2 matrices along a dimension in which C has 3", np.ones((2, 3, 4)),
                      np.ones((4, 5)), np.ones((3, 3, 5)))
+        self.refused(ValueError, "the added matrix must have the shape of C", a, b, c, add=np.ones((5, 3)))
         self.refused(ValueError, "more dimensions than C", np.ones((2, 3, 4)), b, c)
         self.refused(ValueError, "matrices along a dimension", np.ones((2, 3, 4)), np.ones((3, 4, 5)))
 

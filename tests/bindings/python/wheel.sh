@@ -32,4 +32,6 @@ cd "$folder"
 venv/bin/python -m pip install --quiet --no-index --no-deps --disable-pip-version-check ./*.whl
 venv/bin/python -c 'import stratagemm, sys; sys.exit(not stratagemm.__file__.startswith(sys.prefix))'
 OMP_NUM_THREADS=2 venv/bin/python "$root/tests/bindings/python/test_gemm.py" >said 2>&1 || { cat said && exit 1; }
+OMP_NUM_THREADS=2 venv/bin/python "$root/examples/python/low_rank.py" picture.svg >said 2>&1 || { cat said && exit 1; }
+[ -s picture.svg ]
 venv/bin/python -m pip show --files stratagemm | grep -q 'stratagemm/py.typed'
