@@ -89,7 +89,7 @@ sg::matrix<R> estimates(compressed_form form, parts::sketch_size size, std::uint
 } // namespace
 
 TEST_CASE("compressed: places collide with a probability of at most 1 / b, and signs are as likely",
-          "[unit]") {
+          "[unit][trials]") {
     constexpr int bits = 6, trials = 20000;
     // Columns of 9 bits and of 4, beside buckets of 6.
     struct places {
@@ -151,7 +151,7 @@ TEMPLATE_TEST_CASE("compressed: buckets are those of the definition", "[unit]", 
     }
 }
 
-TEST_CASE("compressed: estimates are unbiased, and their variance is at most |A B|^2 / b", "[unit]") {
+TEST_CASE("compressed: estimates are unbiased, and their variance is at most |A B|^2 / b", "[unit][trials]") {
     auto const a = random_matrix<double>(9, 4, 1), b = random_matrix<double>(4, 13, 2);
     auto const c = support::product_of(a, b);
     int const trials = support::sanitized ? 300 : 10000;
@@ -199,7 +199,7 @@ TEST_CASE("compressed: the median of an odd number is in the middle", "[unit]") 
 }
 
 TEST_CASE("compressed: products that were planted are found in 1000 trials, as often as the confidence says",
-          "[unit]") {
+          "[unit][trials]") {
     int const trials = support::sanitized ? 30 : 1000;
     for (compressed_form const form : forms) {
         int missed = 0;
@@ -222,7 +222,8 @@ TEST_CASE("compressed: products that were planted are found in 1000 trials, as o
     }
 }
 
-TEST_CASE("compressed: a tolerance is kept without a number of elements, whatever the data", "[unit]") {
+TEST_CASE("compressed: a tolerance is kept without a number of elements, whatever the data",
+          "[unit][trials]") {
     int const trials = support::sanitized ? 10 : 1000;
     int missed = 0;
     for (int t = 0; t < trials; ++t) {

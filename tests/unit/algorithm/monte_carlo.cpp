@@ -21,7 +21,7 @@ using sum = sg::accumulator_t<T>;
 
 } // namespace
 
-TEST_CASE("monte_carlo keeps its tolerance as often as it says, whatever the data") {
+TEST_CASE("monte_carlo keeps its tolerance as often as it says, whatever the data", "[trials]") {
     index_t const m = 6, n = 5, k = 400;
     slow const base{sg::host{1}};
     int const trials = support::sanitized ? 20 : 1000;
@@ -55,7 +55,7 @@ TEST_CASE("monte_carlo keeps its tolerance as often as it says, whatever the dat
             }
 }
 
-TEST_CASE("monte_carlo is right on average") {
+TEST_CASE("monte_carlo is right on average", "[trials]") {
     index_t const m = 4, n = 3, k = 200;
     slow const base{sg::host{1}};
     int const trials = support::sanitized ? 100 : 10000;
@@ -309,7 +309,7 @@ TEST_CASE("monte_carlo: a certificate finds what the base did wrong") {
     CHECK(made.bound.confidence == 0.99);
 }
 
-TEST_CASE("certificates hold as often as they say") {
+TEST_CASE("certificates hold as often as they say", "[trials]") {
     index_t const m = 6, n = 5, k = 400;
     slow const base{sg::host{1}};
     int const trials = support::sanitized ? 20 : 1000;

@@ -33,7 +33,7 @@ void each_kind(F const& f) {
 
 } // namespace
 
-TEST_CASE("sketched keeps its tolerance as often as it says, whatever the data") {
+TEST_CASE("sketched keeps its tolerance as often as it says, whatever the data", "[trials]") {
     index_t const m = 6, n = 5;
     slow const base{sg::host{1}, m, n};
     int const trials = support::sanitized ? 20 : 1000;
@@ -72,7 +72,7 @@ TEST_CASE("sketched keeps its tolerance as often as it says, whatever the data")
         });
 }
 
-TEST_CASE("the mean square of a sketch's error is what bounds are made of") {
+TEST_CASE("the mean square of a sketch's error is what bounds are made of", "[trials]") {
     index_t const m = 4, n = 3, k = 100, rows = 24;
     slow const base{sg::host{1}, m, n};
     operands<double> const x(data::random, m, n, k, 5);
@@ -107,7 +107,7 @@ TEST_CASE("the mean square of a sketch's error is what bounds are made of") {
     });
 }
 
-TEST_CASE("sketched is right on average") {
+TEST_CASE("sketched is right on average", "[trials]") {
     index_t const m = 4, n = 3, k = 40;
     slow const base{sg::host{1}, m, n};
     int const trials = support::sanitized ? 100 : 10000;

@@ -161,7 +161,8 @@ TEST_CASE("low_rank refuses options that mean nothing") {
     CHECK(message({.rank = 2, .confidence = 0}) == "low_rank: `confidence` is more than 0 and less than 1");
 }
 
-TEST_CASE("the certificate of low_rank holds as often as it says, and is not far from the truth") {
+TEST_CASE("the certificate of low_rank holds as often as it says, and is not far from the truth",
+          "[trials]") {
     // What is left is of rank one, which is the hardest, or spread over many directions.
     for (bool const is_one : {true, false}) {
         index_t const m = 24, n = 20;

@@ -547,7 +547,7 @@ extremes singular_values(sg::matrix<double> const& y) {
 
 } // namespace
 
-TEST_CASE("sketch: a sketch of a subspace keeps its lengths, as far as theory says") {
+TEST_CASE("sketch: a sketch of a subspace keeps its lengths, as far as theory says", "[trials]") {
     index_t const n = 700, k = 6, d = 240;
     int const seeds = support::sanitized ? 5 : 60;
     auto const q = orthonormal<double>(n, k);
@@ -581,7 +581,7 @@ TEST_CASE("sketch: a sketch of a subspace keeps its lengths, as far as theory sa
     }
 }
 
-TEMPLATE_TEST_CASE("sketch: lengths are right in the mean", "", double, std::complex<double>) {
+TEMPLATE_TEST_CASE("sketch: lengths are right in the mean", "[trials]", double, std::complex<double>) {
     using T = TestType;
     index_t const n = 50, d = 12;
     auto const x = random_matrix<T>(n, 1, 5);

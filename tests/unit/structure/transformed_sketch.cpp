@@ -138,7 +138,7 @@ TEST_CASE("the rows of srht and srct are orthogonal, and different rows of a tra
     CHECK(same < 1500);
 }
 
-TEST_CASE("a sample is without replacement, and each pair of points is as likely as any other") {
+TEST_CASE("a sample is without replacement, and each pair of points is as likely as any other", "[trials]") {
     for (index_t const n : {1, 2, 3, 5, 64, 100, 1000}) {
         sg::point_sample const sample(17, 0, n);
         std::vector<int> times(static_cast<std::size_t>(n));
@@ -169,7 +169,7 @@ TEST_CASE("a sample is without replacement, and each pair of points is as likely
     }
 }
 
-TEST_CASE("E[S^T S] = I for srht and srct, and they keep the lengths of a subspace") {
+TEST_CASE("E[S^T S] = I for srht and srct, and they keep the lengths of a subspace", "[trials]") {
     index_t const m = 5, n = 12;
     int const trials = support::sanitized ? 100 : 4000;
     sg::matrix<double> mean[2] = {{n, n}, {n, n}};
