@@ -62,6 +62,11 @@ KERNEL(ITEMS) factor_step(MATRIX(IN, g), MATRIX(IN, u), MATRIX(IN, x), BUFFER(do
     int const rows = (int)min((index)SIDE, n - row), cols = (int)min((index)SIDE, n - col);
     int const r = ITEM % SIDE, q = ITEM / SIDE;
     scalar own[COUNT], diagonal[COUNT];
+    double size = 0;
+    if (is_first && q == 0 && r < rows) {
+        scalar const v = LOAD(IN, g, AT(g, row0 + r, row0 + r));
+        size = block > 0 ? levels[row0 + r] : REAL_PART(v);
+    }
 #pragma unroll
     for (int k = 0; k < COUNT; ++k) {
         int const c = q + k * STEP;
@@ -77,6 +82,19 @@ KERNEL(ITEMS) factor_step(MATRIX(IN, g), MATRIX(IN, u), MATRIX(IN, x), BUFFER(do
         if (is_first && r < rows && c < rows) diagonal[k] = LOAD(IN, g, AT(g, row0 + r, row0 + c));
     }
     if (block > 0) {
+        scalar above[COUNT], beside[COUNT];
+#pragma unroll
+        for (int k = 0; k < COUNT; ++k) {
+            int const c = q + k * STEP;
+            above[k] = ZERO, beside[k] = ZERO;
+            if (c < rows) above[k] = LOAD(IN, u, AT(u, before + r, row + c));
+            if (c < cols) {
+                if (of_x && j < block)
+                    beside[k] = LOAD(IN, x, AT(x, before + r, col + c));
+                else if (!of_x)
+                    beside[k] = LOAD(IN, u, AT(u, before + r, col + c));
+            }
+        }
         ANY(goes_on, levels[n + before + r] > enough * levels[before + r]);
         if (!goes_on) {
             if (GROUP == block && q == 0 && r < rows) levels[n + row0 + r] = 0;
@@ -84,18 +102,9 @@ KERNEL(ITEMS) factor_step(MATRIX(IN, g), MATRIX(IN, u), MATRIX(IN, x), BUFFER(do
         }
 #pragma unroll
         for (int k = 0; k < COUNT; ++k) {
-            int const c = q + k * STEP;
-            scalar v = ZERO, w = ZERO;
-            if (c < rows) v = LOAD(IN, u, AT(u, before + r, row + c));
-            if (c < cols) {
-                if (of_x && j < block)
-                    w = LOAD(IN, x, AT(x, before + r, col + c));
-                else if (!of_x)
-                    w = LOAD(IN, u, AT(u, before + r, col + c));
-            }
-            int const by_rows = r * PITCH + c, by_cols = r + c * PITCH;
-            PUT(left, by_rows, v);
-            PUT(right, by_cols, w);
+            int const c = q + k * STEP, by_rows = r * PITCH + c, by_cols = r + c * PITCH;
+            PUT(left, by_rows, above[k]);
+            PUT(right, by_cols, beside[k]);
         }
         BARRIER();
         for (int l = 0; l < SIDE; ++l) {
@@ -128,16 +137,11 @@ KERNEL(ITEMS) factor_step(MATRIX(IN, g), MATRIX(IN, u), MATRIX(IN, x), BUFFER(do
         return;
     }
     if (q == 0) {
-        double size = 0;
-        if (r < rows) {
-            scalar const v = LOAD(IN, g, AT(g, row0 + r, row0 + r));
-            size = block > 0 ? levels[row0 + r] : REAL_PART(v);
-        }
+        sizes[r] = size;
         if (block == 0 && r < cols) {
             scalar const v = LOAD(IN, g, AT(g, col + r, col + r));
             levels[col + r] = REAL_PART(v);
         }
-        sizes[r] = size;
     }
     BARRIER();
     /* `left` and `right` have the pivot's column of the diagonal tile, and its row of the own one, in turn. */
@@ -230,12 +234,14 @@ KERNEL(ITEMS) add_squares(MATRIX(IN const, x), index rows, index cols, BUFFER(do
 )";
 
 // Z = alpha A X + beta Z with A of any type and the rest in double: COLS columns of X. A group has LINES lines of A
-// and a chunk of its depth, and a quarter of its work-items every fourth step. It fetches the next elements while it
-// multiplies those that it has. Sums of chunks are added in order.
+// and a chunk of its depth. A lane has some of these lines, and all columns, whose elements of X it reads together with
+// the other lanes of its warp; a warp has every eighth step of the depth. The group fetches the next elements while it
+// multiplies those that it has. Sums of warps, and then of chunks, are added in order.
 inline constexpr char low_rank_wide_text[] = R"(
 #define PARTS (1 + COMPLEX)
 #define DEPTH (32 / PARTS)
 #define PITCH (LINES + 1)
+#define WARPS (ITEMS / 32)
 #define EACH_OF_A (LINES * DEPTH / ITEMS)
 #define EACH_OF_X (COLS * DEPTH / ITEMS)
 #if COMPLEX
@@ -245,21 +251,22 @@ inline constexpr char low_rank_wide_text[] = R"(
 #endif
 KERNEL(ITEMS) wide_chunks(MATRIX(IN const, a), int conjugated, MATRIX(OUT const, x), BUFFER(double, chunks), index rows,
                           index depth, index chunk, int blocks) {
-    SHARED double from[DEPTH * PITCH * PARTS];
+    /* Elements of A; in the end, one of two halves of the sums of each warp. */
+    SHARED double from[WARPS * COLS * 32];
     SHARED double to[DEPTH * COLS * PARTS];
     OPEN(IN const, a);
     OPEN(OUT const, x);
     OPEN(double, chunks);
     index const row0 = (index)(GROUP % blocks) * LINES, begin = (index)(GROUP / blocks) * chunk;
     index const end = min(begin + chunk, depth);
-    int const part = ITEM / 64, line = ITEM % 16, col = ITEM % 64 / 16 * 4, along = a_col < a_row;
+    int const along = a_col < a_row;
     /* Where a work-item finds its elements of A: each some lines or some columns behind the last one. */
     int const l_of_a = along ? ITEM % DEPTH : ITEM / LINES, r_of_a = along ? ITEM / DEPTH : ITEM % LINES;
     int const l_step = along ? 0 : ITEMS / LINES, r_step = along ? ITEMS / DEPTH : 0;
     int const l_of_x = ITEM % DEPTH, c_of_x = ITEM / DEPTH;
-    double sums[4 * 4 * PARTS];
+    double sums[2 * COLS];
 #pragma unroll
-    for (int u = 0; u < 4 * 4 * PARTS; ++u) sums[u] = 0;
+    for (int u = 0; u < 2 * COLS; ++u) sums[u] = 0;
     scalar next_a[EACH_OF_A];
     OUT_VALUE next_x[EACH_OF_X];
     for (index l0 = begin - DEPTH; l0 < end; l0 += DEPTH) {
@@ -301,47 +308,49 @@ KERNEL(ITEMS) wide_chunks(MATRIX(IN const, a), int conjugated, MATRIX(OUT const,
         }
         if (!is_here) continue;
 #pragma unroll
-        for (int step = 0; step < DEPTH / 4; ++step) {
-            int const l = 4 * step + part;
-#pragma unroll
-            for (int u = 0; u < 4; ++u)
-#pragma unroll
-                for (int v = 0; v < 4; ++v) {
+        for (int step = 0; step < DEPTH / WARPS; ++step) {
+            int const l = step * WARPS + WARP;
 #if COMPLEX
-                    int const f = (l * PITCH + line + 16 * u) * 2, t = (l * COLS + col + v) * 2, s = (u * 4 + v) * 2;
-                    sums[s] = fma(from[f], to[t], fma(-from[f + 1], to[t + 1], sums[s]));
-                    sums[s + 1] = fma(from[f], to[t + 1], fma(from[f + 1], to[t], sums[s + 1]));
+            double const re = from[(l * PITCH + LANE) * 2], im = from[(l * PITCH + LANE) * 2 + 1];
+#pragma unroll
+            for (int c = 0; c < COLS; ++c) {
+                double const x_re = to[(l * COLS + c) * 2], x_im = to[(l * COLS + c) * 2 + 1];
+                sums[c] = fma(re, x_re, fma(-im, x_im, sums[c]));
+                sums[COLS + c] = fma(re, x_im, fma(im, x_re, sums[COLS + c]));
+            }
 #else
-                    sums[u * 4 + v] = fma(from[l * PITCH + line + 16 * u], to[l * COLS + col + v], sums[u * 4 + v]);
+            double const first = from[l * PITCH + LANE], second = from[l * PITCH + LANE + 32];
+#pragma unroll
+            for (int c = 0; c < COLS; ++c) {
+                double const by = to[l * COLS + c];
+                sums[c] = fma(first, by, sums[c]);
+                sums[COLS + c] = fma(second, by, sums[COLS + c]);
+            }
 #endif
-                }
         }
     }
-    /* The four parts, one after another, in `from`, which has room for LINES x COLS numbers. */
-    for (int p = 0; p < 4; ++p) {
+    /* Halves are lines of real numbers, and real and imaginary parts of complex ones. */
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
         BARRIER();
-        if (part != p) continue;
 #pragma unroll
-        for (int u = 0; u < 4; ++u)
-#pragma unroll
-            for (int v = 0; v < 4; ++v)
-#pragma unroll
-                for (int c = 0; c < PARTS; ++c) {
-                    int const place = ((line + 16 * u) * COLS + col + v) * PARTS + c;
-                    from[place] = (p == 0 ? 0 : from[place]) + sums[(u * 4 + v) * PARTS + c];
-                }
+        for (int c = 0; c < COLS; ++c) from[(WARP * COLS + c) * 32 + LANE] = sums[half * COLS + c];
+        BARRIER();
+        index const row = row0 + LANE + (COMPLEX ? 0 : 32 * half);
+        for (int c = WARP; c < COLS; c += WARPS) {
+            double sum = 0;
+            for (int w = 0; w < WARPS; ++w) sum += from[(w * COLS + c) * 32 + LANE];
+            index const at = ((index)(GROUP / blocks) * COLS + c) * rows + row;
+            if (row < rows) chunks[COMPLEX ? 2 * at + half : at] = sum;
+        }
     }
-    BARRIER();
-    for (int e = ITEM; e < LINES * COLS * PARTS; e += ITEMS)
-        if (row0 + e / (COLS * PARTS) < rows)
-            chunks[((index)(GROUP / blocks) * rows + row0) * COLS * PARTS + e] = from[e];
 }
 KERNEL(ITEMS) wide_sum(BUFFER(double const, chunks), int count, OUT_VALUE alpha, MATRIX(OUT, z), int adds, index rows) {
     OPEN(double const, chunks);
     OPEN(OUT, z);
     index const all = rows * COLS;
     for (EACH(at, all)) {
-        index const place = AT(z, at / COLS, at % COLS);
+        index const place = AT(z, at % rows, at / rows);
         double sums[PARTS];
         for (int p = 0; p < PARTS; ++p) {
             sums[p] = 0;
@@ -364,8 +373,10 @@ KERNEL(ITEMS) wide_sum(BUFFER(double const, chunks), int count, OUT_VALUE alpha,
 )";
 
 struct low_rank_device {
-    static constexpr index_t wide_cols = 16, wide_lines = 64; // of X, and of A in a group
-    static constexpr index_t sums = 256;                      // of squares that a launch leaves
+    static constexpr index_t wide_cols = 16; // of X
+    template <class W>
+    static constexpr index_t wide_lines = complex_like<W> ? 32 : 64; // of A in a group
+    static constexpr index_t sums = 256;                             // of squares that a launch leaves
 
     // Sides of tiles, two of which are in the memory of a group.
     template <class W>
@@ -395,22 +406,30 @@ struct low_rank_device {
         return {};
     }
     // How many chunks the depth of a wide product is cut in: as many as give a device enough groups, of some length.
-    static index_t chunks_of(index_t rows, index_t depth) {
-        index_t const blocks = (rows + wide_lines - 1) / wide_lines, by_length = (depth + 127) / 128;
-        return larger_of(index_t{1}, smaller(1024 / blocks, by_length));
+    static index_t chunks_of(index_t blocks, index_t depth) {
+        return larger_of(index_t{1}, smaller(1024 / blocks, (depth + 127) / 128));
     }
     // Numbers of W that the chunks of `rows` lines take, at most.
-    static index_t room_of_chunks(index_t rows) { return wide_cols * larger_of(rows, 1024 * wide_lines); }
+    template <class W>
+    static index_t room_of_chunks(index_t rows) {
+        return wide_cols * larger_of(rows, 1024 * wide_lines<W>);
+    }
     // Z = alpha A X, and Z before it if `adds`.
     template <class T, class W, class Leaf, class Space, class Chunks>
     static status wide_product(Leaf const& leaf, W alpha, view<T const, Space> const& a,
                                view<W const, Space> const& x, view<W, Space> const& z, bool adds,
                                Chunks chunks) {
-        index_t const count = chunks_of(a.rows, a.cols), blocks = (a.rows + wide_lines - 1) / wide_lines,
-                      chunk = (a.cols + count - 1) / count;
+        index_t const blocks = (a.rows + wide_lines<W> - 1) / wide_lines<W>,
+                      count = chunks_of(blocks, a.cols), chunk = (a.cols + count - 1) / count;
         auto const kernel = [](char const* name) {
-            return device_kernel{name,  low_rank_wide_text, "#define COLS 16\n#define LINES 64\n", 256, true,
-                                 false, kernel_types<T, W>};
+            return device_kernel{name,
+                                 low_rank_wide_text,
+                                 complex_like<W> ? "#define COLS 16\n#define LINES 32\n"
+                                                 : "#define COLS 16\n#define LINES 64\n",
+                                 256,
+                                 true,
+                                 false,
+                                 kernel_types<T, W>};
         };
         if (status s = leaf.launch(kernel("wide_chunks"), blocks * count, a, int{a.conjugate}, x, chunks,
                                    a.rows, a.cols, chunk, static_cast<int>(blocks));

@@ -12,7 +12,7 @@ status range_finder<P, A, W>::times_wide(view<T const, space> const& x, view<W c
                                          view<W, space> const& z, W alpha, W beta) {
     if constexpr (!on_host) {
         typename arena::scope const scope(work_);
-        index_t const room = low_rank_device::room_of_chunks(x.rows);
+        index_t const room = low_rank_device::room_of_chunks<W>(x.rows);
         auto const chunks = work_.template take<double>(room * index_t{sizeof(W) / sizeof(double)});
         return low_rank_device::wide_product<T>(policy_.leaf(), alpha * static_cast<W>(x.scale) * y.scale, x,
                                                 y, z, beta != W(0), chunks);
