@@ -144,53 +144,60 @@ KERNEL(ITEMS) factor_step(MATRIX(IN, g), MATRIX(IN, u), MATRIX(IN, x), BUFFER(do
         }
     }
     BARRIER();
-    /* `left` and `right` have the pivot's column of the diagonal tile, and its row of the own one, in turn. */
+    /* Two pivots at a time: `left` has their columns of the diagonal tile, and `right` their rows of the own one, each in
+       one of two places in turn. */
     double pivot = 0;
-    if (q == 0) {
-        PUT(left, r, diagonal[0]);
-    }
-    if (r == 0) {
+    for (int p = -2; p < rows; p += 2) {
+        int const now = (p + 2) / 2 % 2 * 2 * SIDE, then = 2 * SIDE - now;
+        if (p >= 0) {
+            scalar first_to_second, second, factor, behind, across, from;
+            double const size0 = left[(now + p) * PARTS], by0 = inverse_or_zero(size0, noise * sizes[p]);
+            GET(first_to_second, left, now + p + 1);
+            GET(second, left, now + SIDE + p + 1);
+            from = first_to_second;
+            CONJUGATE(from);
+            SCALE(first_to_second, -by0);
+            second = multiply_add(first_to_second, from, second);
+            double const size1 = REAL_PART(second), by1 = inverse_or_zero(size1, noise * sizes[p + 1]);
+            if (r == p) pivot = size0;
+            if (r == p + 1) pivot = size1;
+            if (r > p) {
+                GET(factor, left, now + r);
+                SCALE(factor, -by0);
+                GET(behind, left, now + SIDE + r);
+                behind = multiply_add(factor, from, behind);
+                SCALE(behind, r > p + 1 ? -by1 : 0);
+#pragma unroll
+                for (int k = 0; k < COUNT; ++k) {
+                    int const c = q + k * STEP;
+                    GET(from, right, now + c);
+                    GET(across, right, now + SIDE + c);
+                    across = multiply_add(first_to_second, from, across);
+                    own[k] = multiply_add(factor, from, own[k]);
+                    own[k] = multiply_add(behind, across, own[k]);
+                    GET(from, left, now + c);
+                    GET(across, left, now + SIDE + c);
+                    CONJUGATE(from);
+                    CONJUGATE(across);
+                    across = multiply_add(first_to_second, from, across);
+                    diagonal[k] = multiply_add(factor, from, diagonal[k]);
+                    diagonal[k] = multiply_add(behind, across, diagonal[k]);
+                }
+            }
+        }
 #pragma unroll
         for (int k = 0; k < COUNT; ++k) {
             int const c = q + k * STEP;
-            PUT(right, c, own[k]);
+            if (c == p + 2 || c == p + 3) {
+                int const at = then + (c - p - 2) * SIDE + r;
+                PUT(left, at, diagonal[k]);
+            }
+            if (r == p + 2 || r == p + 3) {
+                int const at = then + (r - p - 2) * SIDE + c;
+                PUT(right, at, own[k]);
+            }
         }
-    }
-    for (int p = 0; p < rows; ++p) {
         BARRIER();
-        int const now = p % 2 * SIDE, then = SIDE - now;
-        double const rest = left[(now + p) * PARTS], by = inverse_or_zero(rest, noise * sizes[p]);
-        if (r == p) pivot = rest;
-        if (r > p) {
-            scalar factor, from;
-            GET(factor, left, now + r);
-            SCALE(factor, -by);
-#pragma unroll
-            for (int k = 0; k < COUNT; ++k) {
-                int const c = q + k * STEP;
-                GET(from, right, now + c);
-                own[k] = multiply_add(factor, from, own[k]);
-                GET(from, left, now + c);
-                CONJUGATE(from);
-                diagonal[k] = multiply_add(factor, from, diagonal[k]);
-            }
-        }
-        if (p + 1 >= rows) continue;
-        if (q == (p + 1) % STEP) {
-            scalar next = diagonal[0];
-#pragma unroll
-            for (int k = 1; k < COUNT; ++k)
-                if (k == (p + 1) / STEP) next = diagonal[k];
-            int const at = then + r;
-            PUT(left, at, next);
-        }
-        if (r == p + 1) {
-#pragma unroll
-            for (int k = 0; k < COUNT; ++k) {
-                int const c = then + q + k * STEP;
-                PUT(right, c, own[k]);
-            }
-        }
     }
     if (GROUP == block && q == 0 && r < rows) levels[n + row0 + r] = pivot;
     double const root = sqrt(inverse_or_zero(pivot, noise * sizes[r]));
