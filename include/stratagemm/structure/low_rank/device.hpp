@@ -377,6 +377,37 @@ KERNEL(ITEMS) wide_sum(BUFFER(double const, chunks), int count, OUT_VALUE alpha,
         STORE(OUT, z, place, v);
     }
 }
+/* |alpha A X - Q Y|^2 from chunks of both products: a sum for each group. */
+KERNEL(ITEMS) wide_squares(BUFFER(double const, chunks), int of_a, int of_q, OUT_VALUE alpha, index rows,
+                           BUFFER(double, squares)) {
+    SHARED double parts[ITEMS];
+    OPEN(double const, chunks);
+    OPEN(double, squares);
+    index const all = rows * COLS;
+    double sum = 0;
+    for (EACH(at, all)) {
+        double from[PARTS], taken[PARTS];
+        for (int p = 0; p < PARTS; ++p) {
+            from[p] = 0, taken[p] = 0;
+            for (int c = 0; c < of_a; ++c) from[p] += chunks[(c * all + at) * PARTS + p];
+            for (int c = of_a; c < of_a + of_q; ++c) taken[p] += chunks[(c * all + at) * PARTS + p];
+        }
+#if COMPLEX
+        double const re = alpha.x * from[0] - alpha.y * from[1] - taken[0];
+        double const im = alpha.x * from[1] + alpha.y * from[0] - taken[1];
+        sum = fma(re, re, fma(im, im, sum));
+#else
+        double const rest = alpha * from[0] - taken[0];
+        sum = fma(rest, rest, sum);
+#endif
+    }
+    parts[ITEM] = sum;
+    for (int other = ITEMS / 2; other > 0; other /= 2) {
+        BARRIER();
+        if (ITEM < other) parts[ITEM] += parts[ITEM + other];
+    }
+    if (ITEM == 0) squares[GROUP] = parts[0];
+}
 )";
 
 struct low_rank_device {
@@ -421,29 +452,46 @@ struct low_rank_device {
     static index_t room_of_chunks(index_t rows) {
         return wide_cols * larger_of(rows, 1024 * wide_lines<W>);
     }
+    template <class T, class W>
+    static device_kernel wide_kernel(char const* name) {
+        return {name,
+                low_rank_wide_text,
+                complex_like<W> ? "#define COLS 16\n#define LINES 32\n"
+                                : "#define COLS 16\n#define LINES 64\n",
+                256,
+                true,
+                false,
+                kernel_types<T, W>};
+    }
+    // Chunks of A X: `count` of them.
+    template <class T, class W, class Leaf, class Space, class Chunks>
+    static status wide_chunks(Leaf const& leaf, view<T const, Space> const& a, view<W const, Space> const& x,
+                              Chunks chunks, int& count) {
+        index_t const blocks = (a.rows + wide_lines<W> - 1) / wide_lines<W>, all = chunks_of(blocks, a.cols);
+        count = static_cast<int>(all);
+        return leaf.launch(wide_kernel<T, W>("wide_chunks"), blocks * all, a, int{a.conjugate}, x, chunks,
+                           a.rows, a.cols, (a.cols + all - 1) / all, static_cast<int>(blocks));
+    }
     // Z = alpha A X, and Z before it if `adds`.
     template <class T, class W, class Leaf, class Space, class Chunks>
     static status wide_product(Leaf const& leaf, W alpha, view<T const, Space> const& a,
                                view<W const, Space> const& x, view<W, Space> const& z, bool adds,
                                Chunks chunks) {
-        index_t const blocks = (a.rows + wide_lines<W> - 1) / wide_lines<W>,
-                      count = chunks_of(blocks, a.cols), chunk = (a.cols + count - 1) / count;
-        auto const kernel = [](char const* name) {
-            return device_kernel{name,
-                                 low_rank_wide_text,
-                                 complex_like<W> ? "#define COLS 16\n#define LINES 32\n"
-                                                 : "#define COLS 16\n#define LINES 64\n",
-                                 256,
-                                 true,
-                                 false,
-                                 kernel_types<T, W>};
-        };
-        if (status s = leaf.launch(kernel("wide_chunks"), blocks * count, a, int{a.conjugate}, x, chunks,
-                                   a.rows, a.cols, chunk, static_cast<int>(blocks));
-            !s)
-            return s;
-        return leaf.launch(kernel("wide_sum"), groups_for_each(a.rows * wide_cols, 256), chunks,
-                           static_cast<int>(count), alpha, z, int{adds}, a.rows);
+        int count = 0;
+        if (status s = wide_chunks(leaf, a, x, chunks, count); !s) return s;
+        return leaf.launch(wide_kernel<T, W>("wide_sum"), groups_for_each(a.rows * wide_cols, 256), chunks,
+                           count, alpha, z, int{adds}, a.rows);
+    }
+    // |alpha A X - Q Y|^2 in `sums` parts, where Q has no factor. There is room for chunks of both products.
+    template <class T, class W, class Leaf, class Space, class Chunks, class Sums>
+    static status squares_of_rest(Leaf const& leaf, W alpha, view<T const, Space> const& a,
+                                  view<W const, Space> const& x, view<T const, Space> const& q,
+                                  view<W const, Space> const& y, Chunks chunks, Sums to) {
+        int of_a = 0, of_q = 0;
+        if (status s = wide_chunks(leaf, a, x, chunks, of_a); !s) return s;
+        index_t const taken = of_a * wide_cols * a.rows * index_t{sizeof(W) / sizeof(double)};
+        if (status s = wide_chunks(leaf, q, y, chunks + taken, of_q); !s) return s;
+        return leaf.launch(wide_kernel<T, W>("wide_squares"), sums, chunks, of_a, of_q, alpha, a.rows, to);
     }
     // `to` has room for `sums` numbers; all are set.
     template <class T, class Leaf, class Space, class Sums>

@@ -294,6 +294,7 @@ private:
     status times_wide(view<T const, space> const& x, view<W const, space> const& y, view<W, space> const& z,
                       W alpha, W beta);
     status matrix_times(view<W const, space> const& y, view<W, space> const& z);
+    status squares_of_rest(view<W const, space> const& x, view<W const, space> const& y, double& squares);
     status certify(int look);
 
     P const& policy_;

@@ -43,6 +43,40 @@ status range_finder<P, A, W>::matrix_times(view<W const, space> const& y, view<W
     }
 }
 
+// |A X - Q Y|^2
+template <policy P, class A, class W>
+status range_finder<P, A, W>::squares_of_rest(view<W const, space> const& x, view<W const, space> const& y,
+                                              double& squares) {
+    typename arena::scope const scope(work_);
+    leaf_of<P> const leaf = policy_.leaf();
+    if constexpr (!on_host && is_view<A>::value) {
+        index_t const room = 2 * low_rank_device::room_of_chunks<W>(a_.rows);
+        auto const chunks = work_.template take<double>(room * index_t{sizeof(W) / sizeof(double)});
+        if (status s = low_rank_device::squares_of_rest<T>(leaf, static_cast<W>(a_.scale) * x.scale, a_, x,
+                                                           q(), y, chunks, place_of_sums(0));
+            !s)
+            return s;
+    } else {
+        auto const rest = take<W>(a_.rows, probes);
+        if (status s = matrix_times(x, rest); !s) return s;
+        if (status s = times_wide(q(), y, rest, W(-1), W(1)); !s) return s;
+        if constexpr (on_host) {
+            small_matrix<W> product;
+            if (status s = gram_wide(rest, product); !s) return s;
+            for (index_t i = 0; i < probes; ++i) squares += real_part(product(i, i));
+            return {};
+        } else {
+            view<W const, space> const known = rest;
+            if (status s = low_rank_device::add_squares<W>(leaf, known, place_of_sums(0)); !s) return s;
+        }
+    }
+    if constexpr (!on_host) {
+        if (status s = fetch_levels(); !s) return s;
+        squares = sum_of_levels(0);
+    }
+    return {};
+}
+
 // The norm of A - Q B from fresh vectors, in W: lines of A, Q and B are widened, a panel at a time.
 template <policy P, class A, class W>
 status range_finder<P, A, W>::certify(int look) {
@@ -51,22 +85,8 @@ status range_finder<P, A, W>::certify(int look) {
     if (status s = draw(gaussian<W>(probes, a_.cols, seed(-look)), x); !s) return s;
     auto const along = take<W>(found_.rank, probes);
     if (status s = times_wide(b(), x, along, W(1), W(0)); !s) return s;
-    auto const rest = take<W>(a_.rows, probes);
-    if (status s = matrix_times(x, rest); !s) return s;
-    if (status s = times_wide(q(), along, rest, W(-1), W(1)); !s) return s;
     double squares = 0;
-    if constexpr (on_host) {
-        small_matrix<W> product;
-        if (status s = gram_wide(rest, product); !s) return s;
-        for (index_t i = 0; i < probes; ++i) squares += real_part(product(i, i));
-    } else {
-        if (status s =
-                low_rank_device::add_squares<W>(policy_.leaf(), view<W const, space>(rest), place_of_sums(0));
-            !s)
-            return s;
-        if (status s = fetch_levels(); !s) return s;
-        squares = sum_of_levels(0);
-    }
+    if (status s = squares_of_rest(x, along, squares); !s) return s;
     found_.error = captured_ > 0 ? __builtin_sqrt(squares) / norm() : 0;
     found_.bound = found_.error * certified_factor(look);
     if (found_.bound > 1) found_.bound = 1; // Q B is a projection of A

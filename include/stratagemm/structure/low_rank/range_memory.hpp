@@ -42,7 +42,7 @@ std::size_t range_finder<P, A, W>::bytes_to_decide(index_t wide, index_t longest
     std::size_t const to_leave_out =
         options_.rank > 0 ? bytes<W>(a_.cols * most_) + bytes<T>(spare * (a_.rows + a_.cols)) : 0;
     return 3 * bytes<W>(longest * wide) + 3 * bytes<W>(largest_gram() * largest_gram()) +
-           4 * bytes<W>(most_ * wide) + bytes<W>(low_rank_device::room_of_chunks<W>(longest)) +
+           4 * bytes<W>(most_ * wide) + 2 * bytes<W>(low_rank_device::room_of_chunks<W>(longest)) +
            bytes<double>(count_of_levels()) + to_leave_out;
 }
 
