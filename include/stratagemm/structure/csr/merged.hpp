@@ -123,13 +123,70 @@ inline constexpr char csr_merged_text[] = R"(
 #define PRODUCT_OF(member) times(of_a[u], some member)
 #endif
 #define ADD_PRODUCT(w, member) sum[w] = sum[w] + products[(w) * SPAN + at];
-#define KEEP_HEAD(w, member) head[w] = sum[w];
-#define SHOW_TAIL(w, member) products[(w) * ITEMS + ITEM] = sum[w];
-#define TAKE_OTHER(w, member) other[w] = products[(shown * WIDE + w) * ITEMS + ITEM - step];
+#define SHOW_ROW(w, member) row_sums[(w)*SPAN + r] = sum[w];
+#define ADD_TO_ROW(w, member) sum[w] = other[w] + row_sums[(w)*SPAN + first_r];
+#define SHOW_FIRST(w, member) row_sums[(w)*SPAN + first_r] = sum[w];
+#define TAKE_ROW(w, member) sum[w] = row_sums[(w)*SPAN + r];
+#define NO_OTHER(w, member) other[w] = ZERO;
 #define ADD_OTHER(w, member) sum[w] = other[w] + sum[w];
-#define SHOW_SCANNED(w, member) products[(shown * WIDE + w) * ITEMS + ITEM] = sum[w];
-#define ADD_TO_HEAD(w, member) head[w] = products[(shown * WIDE + w) * ITEMS + ITEM - 1] + head[w];
-#define TAKE_HEAD(w, member) sum[w] = head[w];
+
+/* The sum of each work-item's last, unfinished row, with those of the work-items before it that have the same: in `sum`.
+   That of the work-item before it: in `other`. `whole`: the row began here. */
+#if SHUFFLES && !COMPLEX
+#define TAKE_NEIGHBOUR(w, member) other[w] = SHUFFLE(sum[w], (LANE - step) & 31);
+#define SHOW_LAST(w, member) products[(w)*ITEMS + WARP] = sum[w];
+#define ADD_WARP(w, member) other[w] = flags[v] ? products[(w)*ITEMS + v] : other[w] + products[(w)*ITEMS + v];
+#define TAKE_BEFORE(w, member)                                     \
+    {                                                              \
+        scalar const before = SHUFFLE(sum[w], (LANE - 1) & 31);    \
+        if (LANE > 0) other[w] = before;                           \
+    }
+#define SCAN()                                                          \
+    do {                                                                \
+        for (int step = 1; step < 32; step *= 2) {                      \
+            EACH_COLUMN(TAKE_NEIGHBOUR)                                 \
+            int const other_whole = SHUFFLE((int)whole, (LANE - step) & 31); \
+            if (LANE >= step && !whole) {                               \
+                EACH_COLUMN(ADD_OTHER)                                  \
+                whole = other_whole;                                    \
+            }                                                           \
+        }                                                               \
+        BARRIER();                                                      \
+        if (LANE == 31) {                                               \
+            EACH_COLUMN(SHOW_LAST)                                      \
+            flags[WARP] = whole;                                        \
+        }                                                               \
+        BARRIER();                                                      \
+        EACH_COLUMN(NO_OTHER)                                           \
+        for (int v = 0; v < WARP; ++v) { EACH_COLUMN(ADD_WARP) }        \
+        if (!whole) { EACH_COLUMN(ADD_OTHER) }                          \
+        EACH_COLUMN(TAKE_BEFORE)                                        \
+    } while (0)
+#else
+#define SHOW_TAIL(w, member) products[(shown * WIDE + w) * ITEMS + ITEM] = sum[w];
+#define TAKE_OTHER(w, member) other[w] = products[(shown * WIDE + w) * ITEMS + ITEM - step];
+#define SCAN()                                                          \
+    do {                                                                \
+        int shown = 0;                                                  \
+        BARRIER();                                                      \
+        EACH_COLUMN(SHOW_TAIL)                                          \
+        flags[ITEM] = whole;                                            \
+        for (int step = 1; step < ITEMS; step *= 2) {                   \
+            BARRIER();                                                  \
+            if (!whole && ITEM >= step) {                               \
+                EACH_COLUMN(TAKE_OTHER)                                 \
+                EACH_COLUMN(ADD_OTHER)                                  \
+                whole = flags[shown * ITEMS + ITEM - step];             \
+            }                                                           \
+            shown = 1 - shown;                                          \
+            EACH_COLUMN(SHOW_TAIL)                                      \
+            flags[shown * ITEMS + ITEM] = whole;                        \
+        }                                                               \
+        BARRIER();                                                      \
+        int const step = 1;                                             \
+        if (ITEM > 0) { EACH_COLUMN(TAKE_OTHER) }                       \
+    } while (0)
+#endif
 
 /* Where the span's elements are in B. There are no more than items of A. */
 #define LOAD_COLUMNS(element0, most)                                                                    \
@@ -142,6 +199,7 @@ csr_merged_few(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VAL
                MATRIX(IN const, b), int b_conjugated, BUFFER(int, first_rows), BUFFER(SUM, carries), int groups,
                int spans, PRODUCT) {
     SHARED scalar products[WIDE * SPAN];
+    SHARED scalar row_sums[WIDE * SPAN];
     SHARED int ends[SPAN + 1];
     SHARED int flags[2 * ITEMS];
     SHARED int more[2];
@@ -190,65 +248,44 @@ csr_merged_few(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VAL
     if (from < past_items) LOAD_COLUMNS(element0 + elements, MOST_ELEMENTS(from, element0 + elements));
     BARRIER();
 
-    /* The items of this work-item. The first row that ends here may have begun before: its sum is the head. */
+    /* The items of this work-item. The first row that ends here may have begun before. */
     int const first = min(ITEM * AHEAD, length), last = min(first + AHEAD, length);
     int r;
     ROWS_BEFORE(r, first);
     int const first_r = r;
-    scalar sum[WIDE], head[WIDE];
+    scalar sum[WIDE], other[WIDE];
     EACH_COLUMN(BEGIN_SUM)
-    EACH_COLUMN(KEEP_HEAD)
-    int at = first - r;
+    int at = first - r, end = ends[r];
 #pragma unroll 1
     for (int item = first; item < last; ++item) {
-        if (ends[r] != at) {
+        if (at < end) {
             EACH_COLUMN(ADD_PRODUCT)
             ++at;
         } else {
-            if (r == first_r) {
-                EACH_COLUMN(KEEP_HEAD)
-            } else {
-                index const row = row0 + r;
-                FINISH_SUMS();
-            }
+            EACH_COLUMN(SHOW_ROW)
             EACH_COLUMN(BEGIN_SUM)
-            ++r;
+            end = ends[++r];
         }
     }
-    bool const ended = r > first_r;
-
-    /* The sum of each work-item's last, unfinished row, with those of the work-items before it that have the same. */
-    int shown = 0;
+    bool const ended = r > first_r, begun_before = begin0 < 0;
     bool whole = ended;
-    BARRIER();
-    EACH_COLUMN(SHOW_TAIL)
-    flags[ITEM] = whole;
-    for (int step = 1; step < ITEMS; step *= 2) {
-        BARRIER();
-        if (!whole && ITEM >= step) {
-            scalar other[WIDE];
-            EACH_COLUMN(TAKE_OTHER)
-            EACH_COLUMN(ADD_OTHER)
-            whole = flags[shown * ITEMS + ITEM - step];
-        }
-        shown = 1 - shown;
-        EACH_COLUMN(SHOW_SCANNED)
-        flags[shown * ITEMS + ITEM] = whole;
-    }
-    BARRIER();
-    bool const begun_before = begin0 < 0;
+    SCAN();
     if (ITEM == ITEMS - 1) {
         index const slot = 2 * segment + (count == 0 && begun_before ? 0 : 1);
         EACH_COLUMN(KEEP_SUM)
     }
-    if (ended) {
-        if (ITEM > 0) { EACH_COLUMN(ADD_TO_HEAD) }
-        EACH_COLUMN(TAKE_HEAD)
-        if (first_r == 0 && begun_before) {
+    if (ended && ITEM > 0) {
+        EACH_COLUMN(ADD_TO_ROW)
+        EACH_COLUMN(SHOW_FIRST)
+    }
+    BARRIER();
+    for (r = ITEM; r < count; r += ITEMS) {
+        EACH_COLUMN(TAKE_ROW)
+        if (r == 0 && begun_before) {
             index const slot = 2 * segment;
             EACH_COLUMN(KEEP_SUM)
         } else {
-            index const row = row0 + first_r;
+            index const row = row0 + r;
             FINISH_SUMS();
         }
     }
@@ -474,9 +511,9 @@ struct csr_merged_work {
 };
 
 // Items of A that a work-item of csr_merged_few has: an odd number, so that neighbours read different banks of shared
-// memory, for as many products as 16 KiB hold.
+// memory, for as many products as 12 KiB hold; the sums of rows take as much.
 constexpr int csr_merged_share(std::size_t bytes_of_sum, int wide) {
-    auto const fitting = static_cast<int>((16 << 10) / (csr_merged_work::items * bytes_of_sum)) / wide;
+    auto const fitting = static_cast<int>((12 << 10) / (csr_merged_work::items * bytes_of_sum)) / wide;
     return fitting >= 11 ? 11 : fitting >= 3 ? (fitting - 1) / 2 * 2 + 1 : 3;
 }
 // How to divide a product with A m x k and C m x n. `vector` is what vector_of() gives for B.
