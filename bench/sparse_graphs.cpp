@@ -109,6 +109,9 @@ private:
                 add_merged(ways, std::to_string(spans) + " spans", x, b, c, work, memory);
             }
             work.spans = 0;
+            work.even = 0;
+            add_merged(ways, "even 0", x, b, c, work, memory);
+            work.even = 2;
             for (int const share : {5, 7, 15}) {
                 work.segment = work.items * share, work.ahead = share;
                 if (work.segment * work.wide * static_cast<int>(sizeof(T)) + 4 * work.segment < 44 << 10)

@@ -116,13 +116,15 @@ inline constexpr char csr_merged_text[] = R"(
 #endif
 
 #if FEW
-#define SHOW_PRODUCT(w, member) products[(w) * SPAN + to] = PRODUCT_OF(member);
+#define LINES (SPAN + SPAN / 32) /* one more behind each 32, so that rows of like lengths do not meet in a bank */
+#define SHOW_PRODUCT(w, member) products[(w)*LINES + to + to / 32] = PRODUCT_OF(member);
 #if ONES
 #define PRODUCT_OF(member) some member
 #else
 #define PRODUCT_OF(member) times(of_a[u], some member)
 #endif
-#define ADD_PRODUCT(w, member) sum[w] = sum[w] + products[(w) * SPAN + at];
+#define ADD_PRODUCT(w, member) sum[w] = sum[w] + products[(w)*LINES + at + at / 32];
+#define ADD_NEIGHBOUR(w, member) sum[w] = sum[w] + SHUFFLE(sum[w], LANE ^ step);
 #define SHOW_ROW(w, member) row_sums[(w)*SPAN + r] = sum[w];
 #define ADD_TO_ROW(w, member) sum[w] = other[w] + row_sums[(w)*SPAN + first_r];
 #define SHOW_FIRST(w, member) row_sums[(w)*SPAN + first_r] = sum[w];
@@ -198,13 +200,14 @@ KERNEL_AT_ONCE(ITEMS, RESIDENT)
 csr_merged_few(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VALUES(BUFFER(IN const, values))
                MATRIX(IN const, b), int b_conjugated, BUFFER(int, first_rows), BUFFER(SUM, carries), int groups,
                int spans, PRODUCT) {
-    SHARED scalar products[WIDE * SPAN];
+    SHARED scalar products[WIDE * LINES];
     SHARED scalar row_sums[WIDE * SPAN];
     SHARED int ends[SPAN + 1];
     SHARED int flags[2 * ITEMS];
     SHARED int more[2];
     SHARED int low;
     SHARED int high;
+    SHARED int any_long;
     OPEN(INDEX const, begins);
     OPEN(INDEX const, columns);
 #if !ONES
@@ -226,6 +229,16 @@ csr_merged_few(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VAL
     for (index segment = first_span; from < past_items; ++segment) {
     OPEN_SPAN();
     if (ITEM == 0 && j == 0) first_rows[segment] = (int)row0;
+        bool const begun_before = begin0 < 0;
+        /* Neighbouring work-items share a row, if no row of the span is much longer than others. `most`: elements of such a
+           row. */
+        int shift = 0;
+        while (SHUFFLES && !COMPLEX && shift < 5 && (2 << shift) * (count + 1) <= ITEMS) ++shift;
+        int const of_row = 1 << shift, most = (EVEN * AHEAD / ((count << shift) / ITEMS + 1)) << shift;
+        bool is_long = false;
+        for (int q = ITEM; q <= count; q += ITEMS)
+            is_long = is_long || min(ends[q], elements) - (q == 0 ? 0 : ends[q - 1]) > most;
+        ANY(any_long, is_long);
     {
         some_of_b y[AHEAD];
 #if !ONES
@@ -247,6 +260,36 @@ csr_merged_few(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VAL
     from += length;
     if (from < past_items) LOAD_COLUMNS(element0 + elements, MOST_ELEMENTS(from, element0 + elements));
     BARRIER();
+        if (!any_long) {
+            for (int first_q = 0; first_q <= count; first_q += ITEMS >> shift) {
+                int const q = first_q + (ITEM >> shift);
+                scalar sum[WIDE];
+                EACH_COLUMN(BEGIN_SUM)
+                if (q <= count) {
+                    int const past = min(ends[q], elements);
+                    for (int at = (q == 0 ? 0 : ends[q - 1]) + (ITEM & (of_row - 1)); at < past; at += of_row) {
+                        EACH_COLUMN(ADD_PRODUCT)
+                    }
+                }
+#if SHUFFLES && !COMPLEX
+                for (int step = 1; step < of_row; step *= 2) { EACH_COLUMN(ADD_NEIGHBOUR) }
+#endif
+                if (q <= count && (ITEM & (of_row - 1)) == 0) {
+                    bool const is_head = q == 0 && begun_before;
+                    if (is_head || q == count) {
+                        index const slot = 2 * segment + (is_head ? 0 : 1);
+                        EACH_COLUMN(KEEP_SUM)
+                    } else {
+                        index const row = row0 + q;
+                        FINISH_SUMS();
+                    }
+                }
+            }
+            row0 += count;
+            BARRIER();
+            continue;
+        }
+
 
     /* The items of this work-item. The first row that ends here may have begun before. */
     int const first = min(ITEM * AHEAD, length), last = min(first + AHEAD, length);
@@ -267,7 +310,7 @@ csr_merged_few(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VAL
             end = ends[++r];
         }
     }
-    bool const ended = r > first_r, begun_before = begin0 < 0;
+    bool const ended = r > first_r;
     bool whole = ended;
     SCAN();
     if (ITEM == ITEMS - 1) {
