@@ -14,9 +14,9 @@ STRATAGEMM_BEGIN
 // bytes where a work-item keeps neighbours. IN_UNIT, OUT_UNIT: neighbours in the tile are neighbours in x, in C.
 // OUT_VECTORS: C is written by 16 bytes. SEQUENCY: 1 if the tile is read in this order; 2 if C is written so.
 // LAST: what is written is C. SHARE_IN, SHARE_OUT: which points are rows of x and of C. 0: all. 1: those from point0
-// on, with signs. 2: those of `places`, which has for each point a row or -1; where a whole transform is written, it has
-// for each row a point. An XOR of the number of an element with bits above the fifth keeps elements in different banks that
-// are read or written at once.
+// on, with signs. 2: those of `places`, which has for each point a row or -1; where a whole transform is written, it
+// has for each row a point. An XOR of the number of an element with bits above the fifth keeps elements in different
+// banks that are read or written at once.
 inline constexpr char hadamard_words_text[] = R"(
 #define NUMBERS 32
 #define UNROLL _Pragma("unroll")
