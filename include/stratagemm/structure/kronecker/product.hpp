@@ -131,9 +131,9 @@ public:
         division const d = divided(s, false);
         double seconds = 0;
         for (int i = 0; i < form.factors; ++i) {
-            auto dense = dense_shape(s, steps, i, steps.after[i] * d.slice < steps.before[i], d.slice);
-            dense.alone |= d.team > 1;
-            seconds += this->base_.estimate(dense);
+            auto one = dense_shape(s, steps, i, steps.after[i] * d.slice < steps.before[i], d.slice);
+            one.alone |= d.team > 1;
+            seconds += this->base_.estimate(one);
         }
         return seconds * static_cast<double>(s.count * d.slices) / d.team;
     }
@@ -153,9 +153,9 @@ public:
         if (d.slices > 1)
             text += ", " + std::to_string(d.slice) + " columns at a time by " + std::to_string(d.team) +
                     (d.team > 1 ? " threads" : " thread");
-        auto dense = dense_shape(s, steps, form.factors - 1, false, d.slice);
-        dense.alone |= d.team > 1;
-        return text + "; " + this->base_.describe(dense);
+        auto one = dense_shape(s, steps, form.factors - 1, false, d.slice);
+        one.alone |= d.team > 1;
+        return text + "; " + this->base_.describe(one);
     }
 
     template <class Q>
@@ -230,8 +230,9 @@ private:
             constexpr index_t size = sizeof(typename S::c_type);
             auto const form = form_of(s);
             kronecker_steps<decltype(form)::factors> const steps(form, true);
-            index_t const cached = second_level_cache() / 4 / larger_of(2 * steps.most * size, 1);
-            d.slice = smaller(d.slice, larger_of(cached, is_across ? 64 / size : 1));
+            index_t const column = 2 * steps.most * size, least = is_across ? 64 / size : 1,
+                          cached = column > 0 ? second_level_cache() / 4 / column : n;
+            d.slice = smaller(d.slice, cached < least ? least : cached);
             d.slices = n < 1 ? 1 : divide_up(n, d.slice);
             double work = 0;
             for (int i = 0; i < form.factors; ++i) work += multiply_adds(dense_shape(s, steps, i, false, n));
