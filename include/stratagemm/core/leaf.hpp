@@ -102,8 +102,8 @@ struct device_kernel {
     bool exact = false;               // a b + c is not to be contracted
     std::string (*types)() = nullptr; // more definitions, called when the kernel is compiled
     std::size_t shared_bytes = 0;     // whose size the launch sets: LARGE_SHARED, or for a warpgroup_leaf
-    // More text, behind `text`, written when the kernel is compiled: steps and tables that depend on numbers. Tables are
-    // in the text, unless a backend takes them `apart`, for a parameter of the kernel (TABLES of the dialect).
+    // More text, behind `text`, written when the kernel is compiled: steps and tables that depend on numbers. Tables
+    // are in the text, unless a backend takes them `apart`, for a parameter of the kernel (TABLES of the dialect).
     std::string (*write)(text_numbers const&, text_tables* apart) = nullptr;
     text_numbers numbers{};
 };

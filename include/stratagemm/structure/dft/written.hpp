@@ -483,7 +483,8 @@ protected:
             return "dft_place const there = mine; ";
         return is_fixed(by) ? "dft_place const there = across; " : "dft_place const there = BEHIND(of); ";
     }
-    // The head of a kernel, whose list of parameters is left open, with a line for each buffer that not all kernels have, and what all work-items know.
+    // The head of a kernel, whose list of parameters is left open, with a line for each buffer that not all kernels
+    // have, and what all work-items know.
     void open(std::string const& name_and_parameters, std::string const& buffers) {
         define("KEPT", work_.kept());
         text_ += work_.names_groups(has(dft_in_pairs | dft_out_pairs))
