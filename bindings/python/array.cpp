@@ -39,12 +39,15 @@ PyObject* refuse_new(PyTypeObject*, PyObject*, PyObject*) {
 
 int get_buffer(PyObject* self, Py_buffer* to, int flags) {
     storage& s = of(self);
-    if (s.how.device != on_host || !facts(s.how.type).format) {
-        PyErr_SetString(PyExc_BufferError,
-                        "stratagemm.array: this one has no buffer; from_dlpack() of its library takes it");
+    auto const refuse = [&](char const* why) {
+        PyErr_SetString(PyExc_BufferError, why);
         to->obj = nullptr;
         return -1;
-    }
+    };
+    if (s.how.device != on_host || !facts(s.how.type).format)
+        return refuse("stratagemm.array: this one has no buffer; from_dlpack() of its library takes it");
+    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS)
+        return refuse("stratagemm.array: it lies by rows, and was asked for by columns");
     index_t count = 1;
     for (int i = 0; i < s.how.dimensions; ++i) count *= s.how.side[i];
     *to = Py_buffer{};

@@ -126,6 +126,8 @@ class Gemm(unittest.TestCase):
         self.assertIsInstance(c, sg.array)
         self.assertEqual((c.shape, c.dtype), ((2, 2), "float64"))
         self.near(np.asarray(c), np.arange(6.0).reshape(2, 3) @ b)
+        self.assertEqual(bytes(c), np.asarray(c).tobytes())
+        self.assertTrue(memoryview(c).c_contiguous)
 
     def test_memory_is_shared_and_freed(self):
         a = numbers(6, 7)

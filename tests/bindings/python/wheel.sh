@@ -27,11 +27,18 @@ for needed in ["PKG-INFO", "pyproject.toml", "CMakeLists.txt", "cmake/kernels.cp
 assert not any(n.endswith((".pyc", ".o", ".so")) for n in names)' >"$folder/said"
 grep -q 'stratagemm-.*-cp311-abi3-.*\.whl' "$folder/said"
 
-"$python" -m venv --system-site-packages "$folder/venv"
+# A pip for the environment takes longer to install than all the rest.
 cd "$folder"
-venv/bin/python -m pip install --quiet --no-index --no-deps --disable-pip-version-check ./*.whl
+if "$python" -m pip --python "$python" --version >/dev/null 2>&1; then
+    "$python" -m venv --system-site-packages --without-pip venv
+    pip() { "$python" -m pip --python venv/bin/python "$@"; }
+else
+    "$python" -m venv --system-site-packages venv
+    pip() { venv/bin/python -m pip "$@"; }
+fi
+pip install --quiet --no-index --no-deps --disable-pip-version-check ./*.whl
 venv/bin/python -c 'import stratagemm, sys; sys.exit(not stratagemm.__file__.startswith(sys.prefix))'
 OMP_NUM_THREADS=2 venv/bin/python "$root/tests/bindings/python/test_gemm.py" >said 2>&1 || { cat said && exit 1; }
 OMP_NUM_THREADS=2 venv/bin/python "$root/examples/python/low_rank.py" picture.svg >said 2>&1 || { cat said && exit 1; }
 [ -s picture.svg ]
-venv/bin/python -m pip show --files stratagemm | grep -q 'stratagemm/py.typed'
+pip show --files stratagemm | grep -q 'stratagemm/py.typed'
