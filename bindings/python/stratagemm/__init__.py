@@ -14,12 +14,15 @@ devices. They are read and written where they lie.
 from ._core import Plan, __version__, array, explain, fft, gemm, operand, plan
 from ._core import policies as _policies
 from ._epilogues import Epilogue, bias, clamp, gelu, relu, scale, then
-from ._operands import csr, factored, ifft, low_rank, toeplitz
+from ._operands import Factors, csr, factored, ifft, low_rank, toeplitz
 
 __all__ = [
-    "Epilogue", "Plan", "array", "bias", "clamp", "csr", "explain", "factored", "fft", "gelu", "gemm", "ifft",
-    "low_rank", "operand", "plan", "policies", "relu", "scale", "then", "toeplitz",
+    "Epilogue", "Factors", "Plan", "array", "bias", "clamp", "csr", "explain", "factored", "fft", "gelu", "gemm",
+    "ifft", "low_rank", "operand", "plan", "policies", "relu", "scale", "then", "toeplitz",
 ]
+
+for _made in (Epilogue, Factors):  # as whoever imports them knows them
+    _made.__module__ = __name__
 
 
 def policies(place="host"):

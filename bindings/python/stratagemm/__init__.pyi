@@ -56,6 +56,7 @@ class Plan:
             add: _Array | None = None, epilogue: Epilogue | str | None = None) -> _Out: ...
 
 class Factors(tuple[Any, Any]):
+    def __new__(cls, u: Any, v: Any, error: float, bound: float) -> Factors: ...
     error: float
     bound: float
     @property

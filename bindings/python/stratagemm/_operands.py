@@ -41,6 +41,9 @@ class Factors(tuple):
     """U and V, whose product is near a matrix; with the estimated error and a bound of it, both relative, and the
     product as an operand."""
 
+    error: float
+    bound: float
+
     def __new__(cls, u, v, error, bound):
         self = super().__new__(cls, (u, v))
         self.error, self.bound = error, bound
