@@ -25,8 +25,7 @@ struct hadamard_pass {
     int groups_at_once() const {
         constexpr int register_bytes = 256 << 10;
         int const groups = register_bytes / (2 * size << tile_bits());
-        // Numbers of a whole transform by sequency are read from scattered places, whose addresses take registers.
-        return groups < 2 ? 1 : sequency == 1 ? groups / 2 : groups;
+        return groups < 1 ? 1 : groups;
     }
     // Of shared memory, that the launch has to ask for.
     std::size_t launched_bytes() const {

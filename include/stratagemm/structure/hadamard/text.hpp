@@ -333,19 +333,27 @@ KERNEL_AT_ONCE(ITEMS, AT_ONCE) hadamard_pass(MATRIX(IN const, x), index x_step, 
     }
 #else
     index const c_point = OUT_UNIT && !STORE_LINES_LOW ? 1 : POINT_STRIDE(c);
-    int const mine = MINE_TO_STORE, my_line = STORED_LINE(mine), my_point = STORED_POINT(mine);
+#if SEQUENCY == 1 /* all places at once take more registers than a work-item has */
+#define AT_ONCE_STORED 16
+    _Pragma("unroll 1") for (int first = 0; first < NUMBERS; first += AT_ONCE_STORED) {
+    int const mine = MINE_TO_STORE | MORE_TO_STORE(first);
+#else
+#define AT_ONCE_STORED NUMBERS
+    int const mine = MINE_TO_STORE;
+#endif
+    int const my_line = STORED_LINE(mine), my_point = STORED_POINT(mine);
 #if !DIRECT
     int const place = PLACE_TO_STORE(mine);
 #endif
 #if SEQUENCY != 2 && !SHARE_OUT
-    c += AT(c, k0, j0) + my_point * c_point + my_line * c_line;
+    index const c_from = AT(c, k0, j0) + my_point * c_point + my_line * c_line;
 #endif
 #if SEQUENCY == 2
 #define ROW_OF(p, line) \
     sequency_of_row((p) << POINT_SHIFT | (COLUMNS ? 0 : (line) << LINE_SHIFT), TRANSFORM_BITS)
     int const my_row = ROW_OF(my_point, my_line) ^ sequency_of_row((int)k0, TRANSFORM_BITS);
 #endif
-    UNROLL for (int s = 0; s < NUMBERS; ++s) {
+    UNROLL for (int s = 0; s < AT_ONCE_STORED; ++s) {
         scalar sum = SUM_TO_STORE(s);
         int const more_points = STORED_POINT(MORE_TO_STORE(s)), more_lines = STORED_LINE(MORE_TO_STORE(s));
         int const line = my_line + more_lines;
@@ -363,16 +371,19 @@ KERNEL_AT_ONCE(ITEMS, AT_ONCE) hadamard_pass(MATRIX(IN const, x), index x_step, 
 #elif SEQUENCY == 2
             index const i = my_row ^ ROW_OF(more_points, more_lines), to = AT(c, i, j);
 #else
-            index const i = k, to = more_points * c_point + more_lines * c_line;
+            index const i = k, to = c_from + more_points * c_point + more_lines * c_line;
 #endif
             value last;
             FINISH_SUM(i, j, sum, last);
             STORE(OUT, c, to, CONVERT(OUT_VALUE, last));
 #else
-            STORE(OUT, c, more_points * c_point + more_lines * c_line, CONVERT(OUT_VALUE, (value)sum));
+            STORE(OUT, c, c_from + more_points * c_point + more_lines * c_line, CONVERT(OUT_VALUE, (value)sum));
 #endif
         }
     }
+#if SEQUENCY == 1
+    }
+#endif
 #endif
 #endif
 }
