@@ -338,17 +338,17 @@ KERNEL(ITEMS) wide_chunks(MATRIX(IN const, a), int conjugated, MATRIX(OUT const,
     }
     /* Halves are lines of real numbers, and real and imaginary parts of complex ones. */
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
+    for (int part = 0; part < 2; ++part) {
         BARRIER();
 #pragma unroll
-        for (int c = 0; c < COLS; ++c) from[(WARP * COLS + c) * 32 + LANE] = sums[half * COLS + c];
+        for (int c = 0; c < COLS; ++c) from[(WARP * COLS + c) * 32 + LANE] = sums[part * COLS + c];
         BARRIER();
-        index const row = row0 + LANE + (COMPLEX ? 0 : 32 * half);
+        index const row = row0 + LANE + (COMPLEX ? 0 : 32 * part);
         for (int c = WARP; c < COLS; c += WARPS) {
             double sum = 0;
             for (int w = 0; w < WARPS; ++w) sum += from[(w * COLS + c) * 32 + LANE];
             index const at = ((index)(GROUP / blocks) * COLS + c) * rows + row;
-            if (row < rows) chunks[COMPLEX ? 2 * at + half : at] = sum;
+            if (row < rows) chunks[COMPLEX ? 2 * at + part : at] = sum;
         }
     }
 }
