@@ -1,5 +1,5 @@
 // bench_approximate_cuda [low_rank | train | sketch | policies | hadamard | all [DIVISOR]]: on a CUDA device
-//   low_rank   n = 4096 and 8192 floats, singular values that fall by 10^5.75 within n / 16: factors to 1e-5 and of rank
+//   low_rank   n = 4096 and 8192 floats, singular values that fall by 10^6.6 within n / 16: factors to 1e-5 and of rank
 //              n / 16, by each sketch, times n columns, found in the call and kept, beside our dense product and
 //              cublasSgemm; and the factors alone beside cusolverDnXgesvdr of the same rank
 //   train      4096 x 4096 as (16, 16, 16)^2 of the ranks 4 and 6 times 512 columns, beside the dense matrix

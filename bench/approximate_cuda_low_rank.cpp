@@ -140,10 +140,36 @@ std::string about(F const& factors) {
     return text;
 }
 
+// |A - U V| / |A|
+double error_of_factors(sg::cuda const& gpu, there<float> const& a, there<double> const& u,
+                        there<double> const& v) {
+    there<double> rest = widened(gpu, a.view());
+    sg::gemm(gpu, -1.0, u, v, 1.0, rest);
+    sg::matrix<double> here(a.rows(), a.cols());
+    rest.download(here);
+    double sum = 0;
+    for (index_t i = 0; i < a.rows() * a.cols(); ++i) sum += here.data()[i] * here.data()[i];
+    return std::sqrt(sum) / frobenius(a);
+}
+
+// The error of gesvdr for a matrix that suits it, X Y with singular values alike, and noise: it shows that the calls are
+// right. Rows of tables are longer lines (docs/tables.sh).
+void see_gesvdr_alone(cuda_desk const& desk, cusolver const& solver, index_t n) {
+    float const noise = 1e-3f;
+    there<float> const x(desk.gpu, uniform(n, n / 16, 4)), y(desk.gpu, uniform(n / 16, n, 5));
+    there<float> a(desk.gpu, uniform(n, n, 6));
+    double const part = noise * frobenius(a);
+    sg::gemm(desk.gpu, 1.0f, x, y, noise, a);
+    cusolver_svd svd(desk, solver, a, n / 16, 1);
+    svd.run();
+    std::printf("gesvdr beside noise of %.1e: an error of %.1e\n", part / frobenius(a),
+                error_of_factors(desk.gpu, a, svd.left(), svd.right()));
+}
+
 class low_rank_race {
 public:
     low_rank_race(cuda_desk const& desk, index_t n)
-        : desk_(desk), n_(n), rank_(n / 16), a_(decaying(desk.gpu, n)), norm_(frobenius(a_)) {}
+        : desk_(desk), n_(n), rank_(n / 16), a_(decaying(desk.gpu, n)) {}
 
     void products(event_race const& race) {
         there<float> const b(desk_.gpu, uniform(n_, n_, 3));
@@ -240,19 +266,12 @@ private:
         rows.push_back(std::move(x));
     }
     double error(there<double> const& u, there<double> const& v) const {
-        there<double> rest = widened(desk_.gpu, a_.view());
-        sg::gemm(desk_.gpu, -1.0, u, v, 1.0, rest);
-        sg::matrix<double> here(n_, n_);
-        rest.download(here);
-        double sum = 0;
-        for (index_t i = 0; i < n_ * n_; ++i) sum += here.data()[i] * here.data()[i];
-        return std::sqrt(sum) / norm_;
+        return error_of_factors(desk_.gpu, a_, u, v);
     }
 
     cuda_desk const& desk_;
     index_t n_, rank_;
     there<float> a_;
-    double norm_;
 };
 
 } // namespace
@@ -264,4 +283,5 @@ void race_low_rank(cuda_desk const& desk, index_t n) {
     low_rank_race one(desk, n);
     one.products(race);
     one.factors(race, is_here ? &solver : nullptr);
+    if (is_here) see_gesvdr_alone(desk, solver, n);
 }
