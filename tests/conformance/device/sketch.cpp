@@ -27,8 +27,8 @@ sg::matrix<T> identity(sg::index_t n) {
 }
 
 // How many elements of S I and of I S differ from those of the host.
-template <class T, class Sketch>
-int wrong_elements(under_test const& device, Sketch const& s) {
+template <class T, class Sketch, class By = under_test>
+int wrong_elements(under_test const& device, Sketch const& s, By const& by = {}) {
     typename under_test::template matrix<T> const left(device, identity<T>(s.rows)),
         right(device, identity<T>(s.cols));
     typename under_test::template matrix<T> there(device, s.rows, s.cols);
@@ -40,16 +40,16 @@ int wrong_elements(under_test const& device, Sketch const& s) {
         for (sg::index_t i = 0; i < s.rows; ++i)
             for (sg::index_t j = 0; j < s.cols; ++j) wrong += !(c(i, j) == expected(i, j));
     };
-    sg::gemm(device, s, right, there);
+    sg::gemm(by, s, right, there);
     compare();
     device.leaf().fill(there.view(), T(sg::real_t<T>(7))).or_throw();
-    sg::gemm(device, left, s, there);
+    sg::gemm(by, left, s, there);
     compare();
     return wrong;
 }
 // The largest error of C = alpha S X + beta E and of C = alpha X S^T + beta E, over the bounds.
-template <class T, class Sketch>
-double error_of_products(under_test const& device, Sketch const& s, sg::index_t n) {
+template <class T, class Sketch, class By = under_test>
+double error_of_products(under_test const& device, Sketch const& s, sg::index_t n, By const& by = {}) {
     sg::matrix<T> const x = support::integers<T>(s.cols, n, 1), e = support::integers<T>(s.rows, n, 2);
     typename under_test::template matrix<T> const there_x(device, x), there_e(device, e);
     typename under_test::template matrix<T> there(device, s.rows, n), turned(device, n, s.rows);
@@ -58,10 +58,9 @@ double error_of_products(under_test const& device, Sketch const& s, sg::index_t 
     sg::gemm(sg::reference{}, alpha, written<T>(s), x, beta, e, exact);
     auto const problem = sg::product(alpha, s, there_x, beta, there_e, there);
     auto const bound = sg::plan(device, problem.shape()).error_bound();
-    sg::gemm(device, alpha, s, there_x, beta, there_e, there);
+    sg::gemm(by, alpha, s, there_x, beta, there_e, there);
     there.download(c);
-    sg::gemm(device, alpha, sg::transposed(there_x), sg::transposed(s), beta, sg::transposed(there_e),
-             turned);
+    sg::gemm(by, alpha, sg::transposed(there_x), sg::transposed(s), beta, sg::transposed(there_e), turned);
     turned.download(d);
     double most = 0;
     for (sg::index_t i = 0; i < s.rows; ++i)
@@ -109,8 +108,39 @@ void sketches_on_device() {
     }
 }
 
+// Signs in blocks of the sums, whatever the estimate says: more rows than a group has, blocks that no column fills, signs
+// that no group has all of, and parts of a sketch.
+template <class T>
+void signs_in_blocks() {
+    under_test const device;
+    if (sizeof(sg::real_t<T>) == 8 && !device.leaf().limits().has_double) return;
+    sg::sign_product<under_test> const by{device, true};
+    auto const some = plain(sg::sparse_sign<T>(75, 301, 5, 7));
+    under_test::matrix<T> const x(device, 301, 40);
+    under_test::matrix<T> y(device, 75, 40);
+    std::string const text = sg::plan(by, sg::product(some, x, y).shape()).describe();
+    CHECK((text.find("listed first for blocks of") != text.npos ||
+           device.leaf().limits().group_bytes < 48 << 10));
+    CHECK(wrong_elements<T>(device, some, by) == 0);
+    CHECK(wrong_elements<T>(device, some.block(13, 5, 40, 290), by) == 0);
+    CHECK(wrong_elements<T>(device, sg::transposed(some.block(13, 5, 40, 290)), by) == 0);
+    CHECK(wrong_elements<T>(device, plain(sg::count_sketch<T>(1100, 70, 3)).block(1, 1, 1090, 66), by) == 0);
+    CHECK(wrong_elements<T>(device, plain(sg::sparse_sign<T>(700, 90, 3, 3)), by) == 0);
+    for (sg::index_t const signs : {1, 8}) {
+        auto const t = sg::sparse_sign<T>(40, 600, 9, signs);
+        CHECK(error_of_products<T>(device, t, 37, by) <= 1);
+        CHECK(error_of_products<T>(device, t, 130, by) <= 1);
+    }
+}
+
 } // namespace
 
+TEST_CASE("sketch on a device: signs in blocks") {
+    signs_in_blocks<float>();
+    signs_in_blocks<double>();
+    signs_in_blocks<std::complex<float>>();
+    signs_in_blocks<std::complex<double>>();
+}
 TEST_CASE("sketch on a device: float") { sketches_on_device<float>(); }
 TEST_CASE("sketch on a device: double") { sketches_on_device<double>(); }
 TEST_CASE("sketch on a device: complex64") { sketches_on_device<std::complex<float>>(); }

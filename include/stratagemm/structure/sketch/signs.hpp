@@ -10,7 +10,7 @@
 #pragma once
 
 #include "../csr.hpp"
-#include "device.hpp"
+#include "blocks.hpp"
 #include "operand.hpp"
 
 STRATAGEMM_BEGIN
@@ -210,23 +210,132 @@ private:
 };
 
 // Products with signs are those of a sparse matrix, and the bound is by the signs of a column where sums run along
-// these.
+// these. On a device that has room for it, a product whose sums run along the columns of the sketch takes blocks of
+// these (blocks.hpp), where that is estimated to take less time.
 template <policy P>
 class sign_product : public csr_product<P> {
+    using base = csr_product<P>;
+
 public:
-    using csr_product<P>::csr_product;
+    using typename base::arena;
+    using typename base::space;
+
+    // always_in_blocks: wherever a device has room for blocks, whatever the estimate says.
+    sign_product(P policy, bool always_in_blocks = false)
+        : base(std::move(policy)), always_in_blocks_(always_in_blocks) {}
 
     template <class S>
     bound error_bound(S const& s) const {
-        constexpr bool left = sparse_form<typename S::a_form>;
-        auto const form = [&] {
-            if constexpr (left)
-                return s.a_facts;
-            else
-                return s.b_facts;
-        }();
-        return chain_bound<S>(left == form.turned ? lesser(form.signs, s.k) : s.k);
+        auto const form = signs_of(s);
+        return chain_bound<S>(is_left<S> == form.turned ? lesser(form.signs, s.k) : s.k);
     }
+    template <class S>
+    footprint workspace(S const& s) const {
+        if (takes_blocks(s)) {
+            footprint need;
+            auto const sides = sides_of(s);
+            space::share(need) = bytes_of_sign_blocks<arena>(blocks_for<S>(sides), sides);
+            return need;
+        }
+        return base::workspace(s);
+    }
+    template <class Q>
+    footprint workspace_for(Q const& p) const {
+        auto const s = p.shape();
+        return takes_blocks(s) ? workspace(s) : base::workspace_for(p);
+    }
+    template <class S>
+    double estimate(S const& s) const {
+        if constexpr (can_take_blocks<S>)
+            if (takes_blocks(s)) return seconds_in_blocks(s);
+        return base::estimate(s);
+    }
+    template <class S>
+    std::string describe(S const& s) const {
+        if (!takes_blocks(s)) return base::describe(s);
+        auto const sides = sides_of(s);
+        auto const x = blocks_for<S>(sides);
+        return std::to_string(sides.signs) + (sides.signs == 1 ? " sign" : " signs") +
+               " in each column of a sketch, listed first for blocks of " + std::to_string(x.depth) +
+               " columns; " + std::to_string(x.rows()) + " rows by " + std::to_string(x.width()) +
+               " columns of sums in registers, blocks of the other matrix in shared memory";
+    }
+    template <class Q>
+    status operator()(Q const& p, arena& memory) const {
+        if constexpr (can_take_blocks<decltype(p.shape())>)
+            if (takes_blocks(p.shape())) {
+                if constexpr (is_left<decltype(p.shape())>)
+                    return multiply_in_blocks(p.without_epilogue(), p, memory);
+                else
+                    return multiply_in_blocks(p.without_epilogue().transposed(), p, memory);
+            }
+        return base::operator()(p, memory);
+    }
+
+private:
+    template <class S>
+    static constexpr bool is_left = sparse_form<typename S::a_form>;
+    template <class S>
+    static constexpr bool can_take_blocks =
+        base::on_device&& std::is_same_v<typename S::a_type, typename S::c_type>;
+
+    template <class S>
+    static auto signs_of(S const& s) {
+        if constexpr (is_left<S>)
+            return s.a_facts;
+        else
+            return s.b_facts.transposed();
+    }
+    template <class S>
+    static sign_sides sides_of(S const& s) {
+        auto const form = signs_of(s);
+        return {larger_of(1, form.all_rows), larger_of(1, form.signs), is_left<S> ? s.m : s.n, s.k,
+                is_left<S> ? s.n : s.m};
+    }
+    template <class S>
+    sign_blocks blocks_for(sign_sides const& sides) const {
+        return choose_sign_blocks(sides, sizeof(typename S::c_type), this->leaf().limits());
+    }
+    template <class S>
+    double seconds_in_blocks(S const& s) const {
+        auto const sides = sides_of(s);
+        return static_cast<double>(larger_of(1, s.count)) *
+               seconds_of(blocks_for<S>(sides), sides, sizeof(typename S::c_type), this->leaf().limits());
+    }
+    template <class S>
+    bool takes_blocks(S const& s) const {
+        if constexpr (can_take_blocks<S>) {
+            if (signs_of(s).turned || s.k == 0 || s.m == 0 || s.n == 0) return false;
+            auto const sides = sides_of(s);
+            return sides.signs <= sides.all_rows && blocks_for<S>(sides).depth > 0 &&
+                   (always_in_blocks_ || seconds_in_blocks(s) < base::estimate(s));
+        } else {
+            return false;
+        }
+    }
+    // q has the sketch on the left; p is the caller's product, which has the epilogue.
+    template <class Q, class R>
+    status multiply_in_blocks(Q const& q, R const& p, arena& memory) const {
+        auto const s = q.shape();
+        auto const sides = sides_of(s);
+        auto const x = blocks_for<decltype(q.shape())>(sides);
+        if (!memory.fits(workspace(s)))
+            return failure(errc::argument,
+                           "sparse_sign: the plan is one of another sketch; give its shape the "
+                           "facts() of the operand");
+        typename arena::scope const scope(memory);
+        auto const lists = memory.template take<int>(divide_up(sides.rows, x.rows()) *
+                                                     divide_up(sides.cols, x.depth) * x.list());
+        using T = typename Q::c_type;
+        status done = list_sign_blocks<T>(this->leaf(), x, sides, q.a.seed, q.a.row0, q.a.col0, lists);
+        for (index_t i = 0; i < p.count && done; ++i) {
+            done = multiply_sign_blocks(this->leaf(), x, sides, q.at(i), lists);
+            if (done) done = apply_to_c(this->leaf(), p.at(i));
+        }
+        return done;
+    }
+
+    bool always_in_blocks_;
 };
 
 // Whether a policy multiplies signs of type T by a list.
