@@ -124,12 +124,12 @@ public:
                 space::share(fixed) += space::share(all); // its vectors stay while the product is done
                 if (s.adds) space::share(fixed) += bytes_of_copy(s);
             });
-        std::size_t squares[2] = {};
+        std::size_t squares = 0;
         if constexpr (!sparse_form<typename S::a_form>)
-            squares[0] = approximate_parts::bytes_for_squares<arena, typename S::a_type>(space{}, s.k, s.m);
+            squares += approximate_parts::bytes_for_squares<arena, typename S::a_type>(space{}, s.k, s.m);
         if constexpr (!sparse_form<typename S::b_form>)
-            squares[1] = approximate_parts::bytes_for_squares<arena, typename S::b_type>(space{}, s.k, s.n);
-        space::share(room) = larger(space::share(room), larger(squares[0], squares[1]));
+            squares += approximate_parts::bytes_for_squares<arena, typename S::b_type>(space{}, s.k, s.n);
+        space::share(room) = larger(space::share(room), squares);
         if constexpr (on_host) fixed.host += bytes_of_norms(s);
         return room + fixed;
     }
@@ -242,14 +242,33 @@ protected:
         if (!more) return more.take_status();
         return run_checked(policy, q, *more);
     }
-    // The most that pays of what takes `seconds(x)`, for x from 1 to below `end`; 0: nothing does.
+    // The most that pays of what takes `seconds(x)`, for x from 1 to below `end`, or up to 2% less, which saves as much;
+    // 0: nothing does. Estimates are nearly straight, and take microseconds: few are asked for.
     template <class S, class F>
     index_t most_that_pays(S const& s, index_t end, F const& seconds) const {
         double const spend = seconds_to_spend(s);
         index_t low = 0, high = end < 0x7fffffff ? end : 0x7fffffff; // `low` pays, and `high` does not
-        while (high - low > 1) {
-            index_t const middle = low + (high - low) / 2;
-            (seconds(middle) < spend ? low : high) = middle;
+        double spare = spend,
+               beyond = 0; // what `low` leaves, and what `high` takes too much, if it was asked for
+        index_t at = high / 4;
+        for (bool halves = false; high - low > 1 && high - low > low / 50;) {
+            at = at <= low ? low + 1 : at >= high ? high - 1 : at;
+            index_t const all = high - low, step = at - low;
+            double const left = spend - seconds(at);
+            double line =
+                1; // of the way from `low` to `high`, where the line through what is known meets `spend`
+            if (left > 0) {
+                double const used = spare - left;
+                low = at, spare = left;
+                if (beyond == 0 && used > 0)
+                    line = 1.01 * spare / used * static_cast<double>(step) / static_cast<double>(high - low);
+            } else {
+                high = at, beyond = -left;
+            }
+            if (beyond > 0) line = spare / (spare + beyond);
+            if (halves || !(line < 1)) line = 0.5;
+            at = low + static_cast<index_t>(line * static_cast<double>(high - low));
+            halves = !halves && 2 * (high - low) > all;
         }
         return low;
     }
@@ -317,25 +336,15 @@ private:
     status look(P const& p, terms_type const& t, arena& memory, Host& host, report& made) const {
         line_norms norms{};
         norms.k = p.a.cols;
-        norms.a = host.template take<double>(norms.k), norms.b = host.template take<double>(norms.k);
-        if constexpr (is_csr_list<typename P::a_operand>) {
-            approximate_parts::squares_of_columns(p.a, norms.a);
-        } else {
-            if (status s = approximate_parts::squares_of_rows(leaf(), p.a.transposed(), norms.a, memory); !s)
-                return s;
-        }
-        if constexpr (is_csr_list<typename P::b_operand>) {
-            approximate_parts::squares_of_rows(p.b, norms.b);
-        } else {
-            if (status s = approximate_parts::squares_of_rows(leaf(), p.b, norms.b, memory); !s) return s;
-        }
-        double products = 0;
+        norms.a = host.template take<double>(2 * norms.k), norms.b = norms.a + norms.k;
+        if (status s = measure(p, norms, memory); !s) return s;
+        bool is_zero = true;
         for (index_t l = 0; l < norms.k; ++l) {
             norms.all_a += norms.a[l], norms.all_b += norms.b[l];
-            norms.a[l] = __builtin_sqrt(norms.a[l]), norms.b[l] = __builtin_sqrt(norms.b[l]);
-            products += norms.a[l] * norms.b[l];
+            is_zero = is_zero && (norms.a[l] == 0 || norms.b[l] == 0);
         }
-        if (products == 0) return nothing(p, norms, memory, made);
+        if (is_zero) return nothing(p, norms, memory, made);
+        approximate_parts::take_roots(norms.a, 2 * norms.k);
         // Squares below 2^-1074 are lost: of elements that are less than 2^-80 of a norm in this range.
         auto const in_range = [](double squares) { return squares >= 0x1p-900 && squares <= 0x1p1000; };
         if (!in_range(norms.all_a) || !in_range(norms.all_b) || !is_finite(scale_of_alpha(p)))
@@ -349,6 +358,25 @@ private:
         prediction said = self().predict(p, norms);
         if (!said.pays) return too_much(p, t, said, memory, made);
         return approximately(p, t, norms, said, memory, made);
+    }
+    // Sums of squares, in one pass over A and B.
+    template <class P>
+    status measure(P const& p, line_norms& norms, arena& memory) const {
+        using namespace approximate_parts;
+        constexpr bool of_a = is_csr_list<typename P::a_operand>, of_b = is_csr_list<typename P::b_operand>;
+        if constexpr (!of_a && !of_b) {
+            return squares_of_both(leaf(), p.a.transposed(), p.b, norms.a, memory);
+        } else {
+            if constexpr (of_a)
+                squares_of_columns(p.a, norms.a);
+            else if (status s = squares_of_rows(leaf(), p.a.transposed(), norms.a, memory); !s)
+                return s;
+            if constexpr (of_b)
+                squares_of_rows(p.b, norms.b);
+            else if (status s = squares_of_rows(leaf(), p.b, norms.b, memory); !s)
+                return s;
+            return {};
+        }
     }
     template <class P>
     static double scale_of_alpha(P const& p) {

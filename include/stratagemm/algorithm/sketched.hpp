@@ -210,16 +210,18 @@ private:
     template <class T>
     double rows_for(double error) const {
         auto const step = static_cast<double>(kind_.multiple());
-        auto const keeps = [&](double steps) {
-            return kind_.template deviation<T>(steps * step, options_.confidence) <= error;
-        };
-        double low = 0, high = 1;
-        while (high < 0x1p60 && !keeps(high)) low = high, high *= 2;
-        while (high - low > 1 && high < 0x1p60) {
-            double const middle = __builtin_floor((low + high) / 2);
-            (keeps(middle) ? high : low) = middle;
+        constexpr double most = 0x1p60;
+        // `low` does not keep it, and `high` does. Errors are nearly as the inverse root of the rows.
+        double low = 0, high = most, at = 1;
+        for (bool halves = false; high - low > 1;) {
+            double const all = high - low,
+                         off = kind_.template deviation<T>(at * step, options_.confidence) / error;
+            (off <= 1 ? high : low) = at;
+            at = halves ? __builtin_floor((low + high) / 2) : __builtin_floor(at * off * off);
+            at = at > low ? at : low + 1, at = at < high ? at : high - 1;
+            halves = !halves && 2 * (high - low) > all;
         }
-        return high < 0x1p60 ? high * step : __builtin_inf();
+        return high < most ? high * step : __builtin_inf();
     }
 
     template <class S>

@@ -78,6 +78,30 @@ void add_squares(R const* x, index_t count, double* to) {
     add_squares_of(x, count, to);
 }
 
+// x[i] = its root. Loops with sqrt() itself would look at errno, one number at a time.
+inline void take_roots_of(double* x, index_t count) {
+    for (index_t i = 0; i < count; ++i) x[i] = __builtin_sqrt(x[i]);
+}
+#if defined(__x86_64__)
+__attribute__((noinline, target("avx2"))) inline void take_roots_avx2(double* x, index_t count) {
+    typedef double wide __attribute__((vector_size(32)));
+    index_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        wide v;
+        __builtin_memcpy(&v, x + i, sizeof(v));
+        asm("vsqrtpd %1, %0" : "=x"(v) : "x"(v));
+        __builtin_memcpy(x + i, &v, sizeof(v));
+    }
+    take_roots_of(x + i, count - i);
+}
+#endif
+inline void take_roots(double* x, index_t count) {
+#if defined(__x86_64__)
+    if (has_avx2()) return take_roots_avx2(x, count);
+#endif
+    take_roots_of(x, count);
+}
+
 template <class T>
 double square_of(T const& x) {
     auto const square = [](auto const& part) {
@@ -158,27 +182,34 @@ status squares_of_rows(Leaf const& leaf, view<T const> const& x, double* to, Are
 // ---- on a device -----------------------------------------------------------------------------------------
 
 // Sums of a part of each row, in an order that is fixed: ACROSS where the elements of a column lie side by side, a
-// work-item for each row; else a warp for each row. add_parts adds them up.
+// work-item for each row; else a warp for each row. add_parts adds them up. Each work-item has eight loads on the way.
 inline constexpr char squares_text[] = R"(
 #if COMPLEX
 #define SQUARE(z) ((double)(z).x * (double)(z).x + (double)(z).y * (double)(z).y)
 #else
 #define SQUARE(z) ((double)(z) * (double)(z))
 #endif
-#define ADD_SQUARE(i, j)                                   \
-    do {                                                   \
-        scalar const element = LOAD(IN, x, AT(x, i, j));   \
-        sum += SQUARE(element);                            \
-    } while (0)
+#define AT_ONCE 8
+/* Adds the squares of elements j, j + step, ... below `end` of row i. */
+#define ADD_SQUARES(i, step)                                                      \
+    for (; j < end; j += AT_ONCE * (step)) {                                      \
+        scalar some[AT_ONCE];                                                     \
+        for (int u = 0; u < AT_ONCE; ++u) {                                       \
+            some[u] = ZERO;                                                       \
+            if (j + u * (step) < end) some[u] = LOAD(IN, x, AT(x, i, j + u * (step))); \
+        }                                                                         \
+        for (int u = 0; u < AT_ONCE; ++u) sum += SQUARE(some[u]);                 \
+    }
 
 KERNEL(ITEMS) squares_across(MATRIX(IN const, x), index rows, index cols, index blocks, index parts,
                              BUFFER(double, to)) {
     OPEN(IN const, x);
     OPEN(double, to);
-    index const part = GROUP / blocks, i = (index)(GROUP % blocks) * ITEMS + ITEM;
+    index const part = GROUP / blocks, i = (index)(GROUP % blocks) * ITEMS + ITEM, end = cols * (part + 1) / parts;
+    index j = cols * part / parts;
     double sum = 0;
     if (i >= rows) return;
-    for (index j = cols * part / parts; j < cols * (part + 1) / parts; ++j) ADD_SQUARE(i, j);
+    ADD_SQUARES(i, 1)
     to[part * rows + i] = sum;
 }
 
@@ -188,23 +219,29 @@ KERNEL(ITEMS) squares_along(MATRIX(IN const, x), index rows, index cols, index b
     OPEN(IN const, x);
     OPEN(double, to);
     index const part = GROUP / blocks, i = (index)(GROUP % blocks) * (ITEMS / 32) + WARP;
+    index const end = i < rows ? cols * (part + 1) / parts : 0;
+    index j = cols * part / parts + LANE;
     double sum = 0;
-    if (i < rows)
-        for (index j = cols * part / parts + LANE; j < cols * (part + 1) / parts; j += 32) ADD_SQUARE(i, j);
+    ADD_SQUARES(i, 32)
     of_lane[ITEM] = sum;
-    BARRIER();
-    if (LANE == 0 && i < rows) {
-        for (int lane = 1; lane < 32; ++lane) sum += of_lane[ITEM + lane];
-        to[part * rows + i] = sum;
+    for (int others = 16; others > 0; others /= 2) {
+        BARRIER();
+        if (LANE < others) of_lane[ITEM] += of_lane[ITEM + others];
     }
+    if (LANE == 0 && i < rows) to[part * rows + i] = of_lane[ITEM];
 }
 
-KERNEL(ITEMS) add_parts(BUFFER(double, parts_of), index rows, index parts) {
-    OPEN(double, parts_of);
+KERNEL(ITEMS) add_parts(BUFFER(double const, parts_of), index rows, index parts, BUFFER(double, to)) {
+    OPEN(double const, parts_of);
+    OPEN(double, to);
     for (EACH(i, rows)) {
         double sum = 0;
-        for (index part = 0; part < parts; ++part) sum += parts_of[part * rows + i];
-        parts_of[i] = sum;
+        for (index part = 0; part < parts; part += AT_ONCE) {
+            double some[AT_ONCE];
+            for (int u = 0; u < AT_ONCE; ++u) some[u] = part + u < parts ? parts_of[(part + u) * rows + i] : 0;
+            for (int u = 0; u < AT_ONCE; ++u) sum += some[u];
+        }
+        to[i] = sum;
     }
 }
 )";
@@ -213,34 +250,71 @@ KERNEL(ITEMS) add_parts(BUFFER(double, parts_of), index rows, index parts) {
 inline index_t parts_on_device(index_t rows, index_t cols) {
     return larger_of(1, smaller(smaller(64, cols / 64), (index_t{1} << 18) / rows));
 }
+// A warp has a part of a row, which it reads 256 elements at a time.
+inline index_t parts_along(index_t rows, index_t cols) {
+    return larger_of(1, smaller(smaller(parts_on_device(rows, cols), cols / 256), (index_t{1} << 14) / rows));
+}
+// Sums of parts, and of rows.
 template <class Arena, class T, class Space>
 std::size_t bytes_for_squares(Space, index_t rows, index_t cols) {
     auto const parts = static_cast<std::size_t>(parts_on_device(rows, cols)),
                few = static_cast<std::size_t>(narrow_parts(parts_on_device(rows, cols)));
     std::size_t const each = larger(parts * sizeof(double), few * narrow_sums * sizeof(float));
-    return Arena::rounded(static_cast<std::size_t>(rows) * each);
+    return Arena::rounded(static_cast<std::size_t>(rows) * each) +
+           Arena::rounded(static_cast<std::size_t>(rows) * sizeof(double));
+}
+// Queues to[i] = the sum of |x_ij|^2 over j.
+template <class Leaf, class T, class Space, class Arena>
+status queue_squares(Leaf const& leaf, view<T const, Space> const& x,
+                     typename Space::template handle<double> to, Arena& memory) {
+    bool const across = magnitude(x.row_stride) < magnitude(x.col_stride);
+    index_t const parts = across ? parts_on_device(x.rows, x.cols) : parts_along(x.rows, x.cols),
+                  blocks = divide_up(x.rows, across ? 256 : 8);
+    auto const sums = parts > 1 ? memory.template take<double>(x.rows * parts) : to;
+    device_kernel const kernel{
+        across ? "squares_across" : "squares_along", squares_text, {}, 256, true, false, kernel_types<T, T>};
+    if (status s = leaf.launch(kernel, blocks * parts, x, x.rows, x.cols, blocks, parts, sums); !s) return s;
+    if (parts == 1) return {};
+    device_kernel const add{"add_parts", squares_text, {}, 256, true, false, kernel_types<T, T>};
+    return leaf.launch(add, groups_for_each(x.rows, 256), sums, x.rows, parts, to);
+}
+template <class Leaf, class T, class Space>
+status narrow_squares_in(Leaf const& leaf, view<T const, Space> const& x, double* to, auto& memory) {
+    index_t const few = narrow_parts(parts_on_device(x.rows, x.cols));
+    return narrow_squares_of_rows(leaf, x, to, memory.template take<float>(narrow_sums * few * x.rows), few);
 }
 // Waits for the sums.
 template <class Leaf, class T, class Space, class Arena>
 requires device_leaf<Leaf, Space> status squares_of_rows(Leaf const& leaf, view<T const, Space> const& x,
                                                          double* to, Arena& memory) {
     typename Arena::scope const scope(memory);
-    bool const across = magnitude(x.row_stride) < magnitude(x.col_stride);
-    index_t const parts = parts_on_device(x.rows, x.cols), blocks = divide_up(x.rows, across ? 256 : 8);
-    if (!leaf.limits().has_double) {
-        index_t const few = narrow_parts(parts);
-        auto const sums = memory.template take<float>(narrow_sums * few * x.rows);
-        return narrow_squares_of_rows(leaf, x, to, sums, few);
-    }
-    auto const sums = memory.template take<double>(x.rows * parts);
-    device_kernel const kernel{
-        across ? "squares_across" : "squares_along", squares_text, {}, 256, true, false, kernel_types<T, T>};
-    if (status s = leaf.launch(kernel, blocks * parts, x, x.rows, x.cols, blocks, parts, sums); !s) return s;
-    if (parts > 1) {
-        device_kernel const add{"add_parts", squares_text, {}, 256, true, false, kernel_types<T, T>};
-        if (status s = leaf.launch(add, groups_for_each(x.rows, 256), sums, x.rows, parts); !s) return s;
-    }
+    if (!leaf.limits().has_double) return narrow_squares_in(leaf, x, to, memory);
+    auto const sums = memory.template take<double>(x.rows);
+    if (status s = queue_squares(leaf, x, sums, memory); !s) return s;
     return leaf.download(sums, to, x.rows);
+}
+
+// ---- of two matrices with as many rows: those of y lie behind those of x, and one copy brings both -------
+
+template <host_leaf Leaf, class X, class Y, class Arena>
+status squares_of_both(Leaf const& leaf, view<X const> const& x, view<Y const> const& y, double* to,
+                       Arena& memory) {
+    if (status s = squares_of_rows(leaf, x, to, memory); !s) return s;
+    return squares_of_rows(leaf, y, to + x.rows, memory);
+}
+template <class Leaf, class X, class Y, class Space, class Arena>
+requires device_leaf<Leaf, Space> status squares_of_both(Leaf const& leaf, view<X const, Space> const& x,
+                                                         view<Y const, Space> const& y, double* to,
+                                                         Arena& memory) {
+    typename Arena::scope const scope(memory);
+    if (!leaf.limits().has_double) {
+        if (status s = narrow_squares_in(leaf, x, to, memory); !s) return s;
+        return narrow_squares_in(leaf, y, to + x.rows, memory);
+    }
+    auto const sums = memory.template take<double>(2 * x.rows);
+    if (status s = queue_squares(leaf, x, sums, memory); !s) return s;
+    if (status s = queue_squares(leaf, y, sums + x.rows, memory); !s) return s;
+    return leaf.download(sums, to, 2 * x.rows);
 }
 
 } // namespace approximate_parts

@@ -24,22 +24,26 @@ inline constexpr std::uint32_t stream_of_draws = 0x64726177;
 
 class draw_chances {
 public:
-    draw_chances(line_norms const& norms, draw_probabilities which) : norms_(norms), which_(which) {
+    draw_chances(line_norms const& norms, draw_probabilities which)
+        : norms_(norms), which_(which), by_a_(1 / norms.all_a), by_b_(1 / norms.all_b) {
         for (index_t l = 0; l < norms.k; ++l) all_weights_ += weight(l);
         for (index_t l = 0; l < norms.k; ++l) {
             double const w = weight(l);
-            if (w == 0) continue;
+            largest_weight_ = largest_weight_ < w ? w : largest_weight_;
+            // Where probabilities are as weights, all terms are alike.
+            if (w == 0 || which == draw_probabilities::optimal) continue;
             double const term = w / probability(l);
             variance_ += w * term;
             longest_ = longest_ < term ? term : longest_;
-            largest_weight_ = largest_weight_ < w ? w : largest_weight_;
         }
+        if (which == draw_probabilities::optimal)
+            longest_ = all_weights_, variance_ = all_weights_ * all_weights_;
     }
-    double weight(index_t l) const { return norms_.a[l] / norms_.all_a * (norms_.b[l] / norms_.all_b); }
+    double weight(index_t l) const { return norms_.a[l] * by_a_ * (norms_.b[l] * by_b_); }
     double probability(index_t l) const {
         if (which_ == draw_probabilities::uniform) return 1 / static_cast<double>(norms_.k);
         if (which_ == draw_probabilities::optimal) return weight(l) / all_weights_;
-        double const a = norms_.a[l] / norms_.all_a;
+        double const a = norms_.a[l] * by_a_;
         return a * a;
     }
     double all_weights() const { return all_weights_; }
@@ -70,6 +74,7 @@ public:
 private:
     line_norms const& norms_;
     draw_probabilities which_;
+    double by_a_, by_b_; // norms are at least 2^-450
     double all_weights_ = 0, variance_ = 0, longest_ = 0, largest_weight_ = 0;
 };
 

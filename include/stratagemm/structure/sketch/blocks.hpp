@@ -50,21 +50,21 @@ inline sign_blocks sign_blocks_for(sign_sides const& s, int wide, std::size_t el
     if (x.depth * x.width() < 2 * x.items()) x.depth = 0;
     return x;
 }
-// Roughly the seconds of it: X from memory once and, for further groups with other rows, from a cache that is 2.5 times
-// as fast; or a read of shared memory for each sign, seven times as fast as memory; or the instructions of an entry, of
-// which a multiprocessor does three in the time of a byte. 65536 work-items keep a large device busy.
+// Roughly the seconds of it, and of the list: X from memory once and, for further groups with other rows, from a cache
+// that is 2.5 times as fast; and instructions, 34 for each row in a block and 11, and 6 for each column of a lane, for an
+// entry. The device issues one in the time of 3.2 bytes. These numbers are from an H200. 65536 work-items keep a large
+// device busy. A processor does all that in its caches, one work-item after another.
 inline double seconds_of(sign_blocks const& x, sign_sides const& s, std::size_t element,
                          device_limits const& limits) {
     auto const f = [](index_t n) { return static_cast<double>(n); };
     double const size = static_cast<double>(element), chunks = f(divide_up(s.rows, x.rows())),
-                 strips = f(divide_up(s.n, x.width())), share = f(s.rows) / f(s.all_rows),
-                 entries = f(s.cols * s.signs) * share * strips * x.wide;
+                 strips = f(divide_up(s.n, x.width())), share = f(s.rows) / f(s.all_rows), words = size / 4,
+                 row_steps = chunks * f(x.rows() * divide_up(s.cols, x.depth)) * strips,
+                 entries = f(s.cols * s.signs) * share * strips;
     double const memory = f(s.cols * s.n) * size * (1 + (chunks - 1) / 2.5) + f(s.rows * s.n) * size,
-                 shared = entries * 32 * size / (limits.is_cpu ? 1 : 7),
-                 issued = entries / x.wide * (3.5 + 2 * x.wide) * 3,
+                 issued = row_steps * 34 + entries * (11 + 6 * x.wide * words),
                  busy = chunks * strips * x.items() / 65536;
-    double const most = memory > shared ? memory : shared;
-    return (most > issued ? most : issued) / limits.bandwidth / (busy < 1 ? busy : 1) + 8e-6;
+    return (memory + issued * (limits.is_cpu ? 32 : 3.2)) / limits.bandwidth / (busy < 1 ? busy : 1) + 15e-6;
 }
 inline sign_blocks choose_sign_blocks(sign_sides const& s, std::size_t element, device_limits const& limits) {
     sign_blocks const one = sign_blocks_for(s, 1, element, limits);

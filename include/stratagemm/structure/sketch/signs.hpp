@@ -231,44 +231,35 @@ public:
     }
     template <class S>
     footprint workspace(S const& s) const {
-        if (takes_blocks(s)) {
-            footprint need;
-            auto const sides = sides_of(s);
-            space::share(need) = bytes_of_sign_blocks<arena>(blocks_for<S>(sides), sides);
-            return need;
-        }
-        return base::workspace(s);
+        return with_blocks(s, base::workspace(s));
     }
     template <class Q>
     footprint workspace_for(Q const& p) const {
-        auto const s = p.shape();
-        return takes_blocks(s) ? workspace(s) : base::workspace_for(p);
+        return with_blocks(p.shape(), base::workspace_for(p));
     }
+    // Of a dense matrix whose rows lie side by side, if the sketch is on its left.
     template <class S>
     double estimate(S const& s) const {
-        if constexpr (can_take_blocks<S>)
-            if (takes_blocks(s)) return seconds_in_blocks(s);
-        return base::estimate(s);
+        return takes_blocks(s, false) ? seconds_in_blocks(s) : base::estimate(s);
     }
     template <class S>
     std::string describe(S const& s) const {
-        if (!takes_blocks(s)) return base::describe(s);
-        auto const sides = sides_of(s);
-        auto const x = blocks_for<S>(sides);
-        return std::to_string(sides.signs) + (sides.signs == 1 ? " sign" : " signs") +
-               " in each column of a sketch, listed first for blocks of " + std::to_string(x.depth) +
-               " columns; " + std::to_string(x.rows()) + " rows by " + std::to_string(x.width()) +
-               " columns of sums in registers, blocks of the other matrix in shared memory";
+        if (takes_blocks(s, false)) return describe_blocks(s);
+        return base::describe(s) + (takes_blocks(s, true)
+                                        ? "; or, where terms of a sum lie side by side, " + describe_blocks(s)
+                                        : "");
     }
     template <class Q>
     status operator()(Q const& p, arena& memory) const {
-        if constexpr (can_take_blocks<decltype(p.shape())>)
-            if (takes_blocks(p.shape())) {
-                if constexpr (is_left<decltype(p.shape())>)
+        using S = decltype(p.shape());
+        if constexpr (can_take_blocks<S>) {
+            if constexpr (is_left<S>) {
+                if (takes_blocks(p.shape(), rows_are_closer(p.b)))
                     return multiply_in_blocks(p.without_epilogue(), p, memory);
-                else
-                    return multiply_in_blocks(p.without_epilogue().transposed(), p, memory);
+            } else if (takes_blocks(p.shape(), !rows_are_closer(p.a))) {
+                return multiply_in_blocks(p.without_epilogue().transposed(), p, memory);
             }
+        }
         return base::operator()(p, memory);
     }
 
@@ -293,25 +284,66 @@ private:
                 is_left<S> ? s.n : s.m};
     }
     template <class S>
-    sign_blocks blocks_for(sign_sides const& sides) const {
-        return choose_sign_blocks(sides, sizeof(typename S::c_type), this->leaf().limits());
+    sign_blocks blocks_for([[maybe_unused]] sign_sides const& sides) const {
+        if constexpr (base::on_device)
+            return choose_sign_blocks(sides, sizeof(typename S::c_type), this->leaf().limits());
+        else
+            return {};
     }
     template <class S>
     double seconds_in_blocks(S const& s) const {
+        if constexpr (can_take_blocks<S>) {
+            auto const sides = sides_of(s);
+            return static_cast<double>(larger_of(1, s.count)) *
+                   seconds_of(blocks_for<S>(sides), sides, sizeof(typename S::c_type), this->leaf().limits());
+        } else {
+            return 0;
+        }
+    }
+    // As a sparse product. `along`: the terms of a sum lie side by side in the dense matrix, so that a read from a cache
+    // has one element, and takes the time of 32 bytes.
+    template <class S>
+    double seconds_by_rows(S const& s, bool along) const {
+        double const seconds = base::estimate(s);
+        if (!along) return seconds;
         auto const sides = sides_of(s);
-        return static_cast<double>(larger_of(1, s.count)) *
-               seconds_of(blocks_for<S>(sides), sides, sizeof(typename S::c_type), this->leaf().limits());
+        double const reads = static_cast<double>(sides.cols * sides.signs) * static_cast<double>(sides.rows) /
+                             static_cast<double>(sides.all_rows) * static_cast<double>(sides.n),
+                     more = 32 - static_cast<double>(sizeof(typename S::a_type));
+        if constexpr (base::on_device)
+            return seconds + static_cast<double>(larger_of(1, s.count)) * reads * more / 2.5 /
+                                 this->leaf().limits().bandwidth;
+        else
+            return seconds;
     }
     template <class S>
-    bool takes_blocks(S const& s) const {
+    bool takes_blocks(S const& s, bool along) const {
         if constexpr (can_take_blocks<S>) {
             if (signs_of(s).turned || s.k == 0 || s.m == 0 || s.n == 0) return false;
             auto const sides = sides_of(s);
             return sides.signs <= sides.all_rows && blocks_for<S>(sides).depth > 0 &&
-                   (always_in_blocks_ || seconds_in_blocks(s) < base::estimate(s));
+                   (always_in_blocks_ || seconds_in_blocks(s) < seconds_by_rows(s, along));
         } else {
             return false;
         }
+    }
+    // Operands in any layout.
+    template <class S>
+    footprint with_blocks(S const& s, footprint need) const {
+        if (!takes_blocks(s, true)) return need;
+        auto const sides = sides_of(s);
+        footprint lists;
+        space::share(lists) = bytes_of_sign_blocks<arena>(blocks_for<S>(sides), sides);
+        return larger(need, lists);
+    }
+    template <class S>
+    std::string describe_blocks(S const& s) const {
+        auto const sides = sides_of(s);
+        auto const x = blocks_for<S>(sides);
+        return std::to_string(sides.signs) + (sides.signs == 1 ? " sign" : " signs") +
+               " in each column of a sketch, listed first for blocks of " + std::to_string(x.depth) +
+               " columns; " + std::to_string(x.rows()) + " rows by " + std::to_string(x.width()) +
+               " columns of sums in registers, blocks of the other matrix in shared memory";
     }
     // q has the sketch on the left; p is the caller's product, which has the epilogue.
     template <class Q, class R>
@@ -319,7 +351,7 @@ private:
         auto const s = q.shape();
         auto const sides = sides_of(s);
         auto const x = blocks_for<decltype(q.shape())>(sides);
-        if (!memory.fits(workspace(s)))
+        if (!memory.fits(with_blocks(s, {})))
             return failure(errc::argument,
                            "sparse_sign: the plan is one of another sketch; give its shape the "
                            "facts() of the operand");
