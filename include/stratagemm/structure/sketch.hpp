@@ -88,12 +88,15 @@ transformed_sketch<by_dct, T> srct(index_t rows, index_t cols, std::uint64_t see
 template <policy P, class T>
 requires listed_by<P, T>
 auto keep_left(P const& policy, sign_sketch<T> const& sketch) {
-    return keep_rows(policy, sketch, shared<typename P::arena>());
+    if constexpr (host_leaf<leaf_of<P>>)
+        return keep_rows(policy, sketch, shared<typename P::arena>());
+    else
+        return keep_signs(policy, sketch);
 }
 template <policy P, class T>
 requires listed_by<P, T>
 auto keep(P const& policy, sign_sketch<T> const& sketch) {
-    auto const rows = keep_rows(policy, sketch.transposed(), shared<typename P::arena>());
+    auto const rows = keep_left(policy, sketch.transposed());
     auto const x = rows.view().transposed();
     return owned<std::remove_const_t<decltype(x)>, P>(rows.memory(), x);
 }

@@ -126,6 +126,22 @@ void signs_in_blocks() {
     CHECK(wrong_elements<T>(device, sg::transposed(some.block(13, 5, 40, 290)), by) == 0);
     CHECK(wrong_elements<T>(device, plain(sg::count_sketch<T>(1100, 70, 3)).block(1, 1, 1090, 66), by) == 0);
     CHECK(wrong_elements<T>(device, plain(sg::sparse_sign<T>(700, 90, 3, 3)), by) == 0);
+    // Kept for the device, and multiplied by this policy.
+    auto const list = sg::keep_left(device, some.block(13, 5, 40, 290)), all = sg::keep_left(device, some);
+    sg::listed_signs<T, under_test::space> const left = list.view(), right = all.view().transposed();
+    under_test::matrix<T> const columns(device, identity<T>(290)), rows(device, identity<T>(301));
+    under_test::matrix<T> there(device, 40, 290), turned(device, 301, 75);
+    sg::gemm(by, left, columns, there);
+    sg::gemm(by, rows, right, turned);
+    sg::matrix<T> c(40, 290), d(301, 75);
+    there.download(c), turned.download(d);
+    int wrong = 0;
+    for (sg::index_t i = 0; i < 75; ++i)
+        for (sg::index_t j = 0; j < 301; ++j) {
+            wrong += !(d(j, i) == some.element(i, j));
+            if (i < 40 && j < 290) wrong += !(c(i, j) == some.element(13 + i, 5 + j));
+        }
+    CHECK(wrong == 0);
     for (sg::index_t const signs : {1, 8}) {
         auto const t = sg::sparse_sign<T>(40, 600, 9, signs);
         CHECK(error_of_products<T>(device, t, 37, by) <= 1);

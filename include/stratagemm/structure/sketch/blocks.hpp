@@ -10,6 +10,7 @@ STRATAGEMM_BEGIN
 // A product of a sketch, or of rows and columns of it, and a dense matrix of n columns.
 struct sign_sides {
     index_t all_rows, signs, rows, cols, n;
+    bool kept = false; // lists are kept for any n
 
     // The parts whose rows `count` rows may have, at most.
     index_t parts_of(index_t count) const {
@@ -64,20 +65,23 @@ inline double seconds_of(sign_blocks const& x, sign_sides const& s, std::size_t 
     double const memory = f(s.cols * s.n) * size * (1 + (chunks - 1) / 2.5) + f(s.rows * s.n) * size,
                  issued = row_steps * 34 + entries * (11 + 6 * x.wide * words),
                  busy = chunks * strips * x.items() / 65536;
-    return (memory + issued * (limits.is_cpu ? 32 : 3.2)) / limits.bandwidth / (busy < 1 ? busy : 1) + 15e-6;
+    return (memory + issued * (limits.is_cpu ? 32 : 3.2)) / limits.bandwidth / (busy < 1 ? busy : 1) +
+           (s.kept ? 2e-6 : 15e-6);
 }
-inline sign_blocks choose_sign_blocks(sign_sides const& s, std::size_t element, device_limits const& limits) {
+inline sign_blocks choose_sign_blocks(sign_sides s, std::size_t element, device_limits const& limits) {
+    if (s.kept) s.n = 1 << 16;
     sign_blocks const one = sign_blocks_for(s, 1, element, limits);
     if (element > 4) return one;
     sign_blocks const two = sign_blocks_for(s, 2, element, limits);
     if (one.depth == 0 || two.depth == 0) return one.depth == 0 ? two : one;
     return seconds_of(two, s, element, limits) <= seconds_of(one, s, element, limits) ? two : one;
 }
+inline index_t words_of_sign_blocks(sign_blocks const& x, sign_sides const& s) {
+    return divide_up(s.rows, x.rows()) * divide_up(s.cols, x.depth) * x.list();
+}
 template <class Arena>
 std::size_t bytes_of_sign_blocks(sign_blocks const& x, sign_sides const& s) {
-    return Arena::rounded(
-        static_cast<std::size_t>(divide_up(s.rows, x.rows()) * divide_up(s.cols, x.depth) * x.list()) *
-        sizeof(int));
+    return Arena::rounded(static_cast<std::size_t>(words_of_sign_blocks(x, s)) * sizeof(int));
 }
 
 // Lists rows [row, row + s.rows) and columns [col, col + s.cols) of a sketch.

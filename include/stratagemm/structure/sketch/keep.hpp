@@ -1,7 +1,10 @@
-// What a sketch by a transform draws, for many products with it: signs, and the points that are its rows.
+// What a sketch draws, for many products with it: signs and the points that are its rows, of one by a transform; lists of
+// signs on a device.
 #pragma once
 
 #include "../../core/keep.hpp"
+#include "../csr/convert.hpp"
+#include "signs.hpp"
 #include "srct.hpp"
 #include "srht.hpp"
 
@@ -57,5 +60,27 @@ auto keep_left(P const& policy, transformed_sketch<Kind, T> const& sketch) {
 template <policy P, class Kind, class T>
 requires keeps_samples<P>
 auto keep(P const& policy, transformed_sketch<Kind, T> const& sketch) { return keep_left(policy, sketch); }
+
+// Signs on a device: the rows of the sketch, and its blocks.
+template <policy P, class T>
+auto keep_signs(P const& policy, sign_sketch<T> const& sketch) {
+    using arena = typename P::arena;
+    using made = listed_signs<T, typename P::space>;
+    sketch.usable().or_throw();
+    auto const rows = by_rows(policy, sketch);
+    made x{sketch, rows.view(), {}, false};
+    auto const leaf = policy.leaf();
+    sign_sides const sides{sketch.all_rows, sketch.signs, sketch.rows, sketch.cols, 0, true};
+    sign_blocks const division = choose_sign_blocks(sides, sizeof(T), leaf.limits());
+    if (sketch.turned || division.depth == 0) return kept<made, P>(rows.memory(), {x});
+    auto memory = reserve_for(policy, bytes_of_sign_blocks<arena>(division, sides));
+    memory.or_throw();
+    auto const lists = (*memory)->template take<int>(words_of_sign_blocks(division, sides));
+    list_sign_blocks<T>(leaf, division, sides, sketch.seed, sketch.row0, sketch.col0, lists).or_throw();
+    leaf.synchronize().or_throw(); // another queue may read them
+    x.blocks = lists;
+    memory->hold(rows.memory());
+    return kept<made, P>(std::move(*memory), {x});
+}
 
 STRATAGEMM_END

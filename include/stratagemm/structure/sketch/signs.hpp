@@ -40,6 +40,9 @@ void each_sign(std::uint64_t seed, index_t rows, index_t signs, index_t col, F&&
 template <policy P>
 class sign_product;
 
+// Whose rows lie listed in the memory of a device.
+enum class kept_list { none, of_this, of_transposed };
+
 template <class T>
 struct sign_form {
     using value_type = T;
@@ -50,8 +53,14 @@ struct sign_form {
 
     index_t signs = 1, all_rows = 1; // of a column
     bool turned = false;
+    kept_list kept = kept_list::none;
 
-    sign_form transposed() const { return {signs, all_rows, !turned}; }
+    sign_form transposed() const {
+        return {signs, all_rows, !turned,
+                kept == kept_list::of_this         ? kept_list::of_transposed
+                : kept == kept_list::of_transposed ? kept_list::of_this
+                                                   : kept_list::none};
+    }
     // A part has no more signs of a column than rows.
     index_t most(index_t rows, index_t cols) const {
         return turned ? rows * lesser(signs, cols) : cols * lesser(signs, rows);
@@ -62,6 +71,7 @@ struct sign_form {
     }
     template <class Arena, class Leaf>
     std::size_t bytes(index_t rows, index_t cols) const {
+        if (kept == kept_list::of_this) return 0;
         index_t const count = most(rows, cols);
         std::size_t const list = bytes_of_lists<Arena, T, index_type>(rows, count);
         if (turned) return list + bytes_to_scan<Arena, Leaf>();
@@ -70,8 +80,8 @@ struct sign_form {
     }
     bool conjugates() const { return false; } // signs are real
     std::string origin() const {
-        return std::to_string(signs) + (signs == 1 ? " sign" : " signs") +
-               " in each column of a sketch, listed first; ";
+        return std::to_string(signs) + (signs == 1 ? " sign" : " signs") + " in each column of a sketch, " +
+               (kept == kept_list::of_this ? "kept; " : "listed first; ");
     }
 
 private:
@@ -105,7 +115,7 @@ struct sign_sketch : sketch_part<sign_sketch<T>, T> {
                                       1 / __builtin_sqrt(static_cast<double>(of_signs < 1 ? 1 : of_signs))),
           signs(of_signs) {}
 
-    form facts() const { return {signs, this->all_rows, this->turned}; }
+    form facts() const { return {signs, this->all_rows, this->turned, kept_list::none}; }
     T drawn(index_t row, index_t col) const {
         T x(real_t<T>(0));
         each_sign(this->seed, this->all_rows, signs, col, [&](index_t i, bool is_negative) {
@@ -209,6 +219,33 @@ private:
     }
 };
 
+// The same with its rows, or those of its transposed, listed in the memory of a device, and lists of blocks where it may be
+// multiplied in blocks. A part of it draws again.
+template <class T, class Space>
+struct listed_signs : sign_sketch<T> {
+    using base = sign_sketch<T>;
+    using typename base::form;
+    using list = csr<T, typename base::index_type, Space>;
+
+    list rows_of_list{};
+    typename Space::template handle<int const> blocks{};
+    bool is_of_transposed = false;
+
+    form facts() const {
+        form x = base::facts();
+        x.kept = is_of_transposed ? kept_list::of_transposed : kept_list::of_this;
+        return x;
+    }
+    listed_signs transposed() const { return {base::transposed(), rows_of_list, blocks, !is_of_transposed}; }
+    template <class Leaf, class Arena>
+    result<list> listed(Leaf const& leaf, Arena& memory) const {
+        if (is_of_transposed) return base::listed(leaf, memory);
+        list x = rows_of_list;
+        x.scale = this->scale;
+        return x;
+    }
+};
+
 // Products with signs are those of a sparse matrix, and the bound is by the signs of a column where sums run along
 // these. On a device that has room for it, a product whose sums run along the columns of the sketch takes blocks of
 // these (blocks.hpp), where that is estimated to take less time.
@@ -280,8 +317,8 @@ private:
     template <class S>
     static sign_sides sides_of(S const& s) {
         auto const form = signs_of(s);
-        return {larger_of(1, form.all_rows), larger_of(1, form.signs), is_left<S> ? s.m : s.n, s.k,
-                is_left<S> ? s.n : s.m};
+        return {larger_of(1, form.all_rows), larger_of(1, form.signs),       is_left<S> ? s.m : s.n, s.k,
+                is_left<S> ? s.n : s.m,      form.kept == kept_list::of_this};
     }
     template <class S>
     sign_blocks blocks_for([[maybe_unused]] sign_sides const& sides) const {
@@ -332,6 +369,7 @@ private:
     footprint with_blocks(S const& s, footprint need) const {
         if (!takes_blocks(s, true)) return need;
         auto const sides = sides_of(s);
+        if (sides.kept) return need;
         footprint lists;
         space::share(lists) = bytes_of_sign_blocks<arena>(blocks_for<S>(sides), sides);
         return larger(need, lists);
@@ -341,8 +379,9 @@ private:
         auto const sides = sides_of(s);
         auto const x = blocks_for<S>(sides);
         return std::to_string(sides.signs) + (sides.signs == 1 ? " sign" : " signs") +
-               " in each column of a sketch, listed first for blocks of " + std::to_string(x.depth) +
-               " columns; " + std::to_string(x.rows()) + " rows by " + std::to_string(x.width()) +
+               " in each column of a sketch, " + (sides.kept ? "kept" : "listed first") + " for blocks of " +
+               std::to_string(x.depth) + " columns; " + std::to_string(x.rows()) + " rows by " +
+               std::to_string(x.width()) +
                " columns of sums in registers, blocks of the other matrix in shared memory";
     }
     // q has the sketch on the left; p is the caller's product, which has the epilogue.
@@ -356,10 +395,16 @@ private:
                            "sparse_sign: the plan is one of another sketch; give its shape the "
                            "facts() of the operand");
         typename arena::scope const scope(memory);
-        auto const lists = memory.template take<int>(divide_up(sides.rows, x.rows()) *
-                                                     divide_up(sides.cols, x.depth) * x.list());
         using T = typename Q::c_type;
-        status done = list_sign_blocks<T>(this->leaf(), x, sides, q.a.seed, q.a.row0, q.a.col0, lists);
+        typename space::template handle<int const> lists{};
+        status done;
+        if constexpr (requires { q.a.blocks; }) {
+            lists = q.a.blocks;
+        } else {
+            auto const drawn = memory.template take<int>(words_of_sign_blocks(x, sides));
+            done = list_sign_blocks<T>(this->leaf(), x, sides, q.a.seed, q.a.row0, q.a.col0, drawn);
+            lists = drawn;
+        }
         for (index_t i = 0; i < p.count && done; ++i) {
             done = multiply_sign_blocks(this->leaf(), x, sides, q.at(i), lists);
             if (done) done = apply_to_c(this->leaf(), p.at(i));
