@@ -264,7 +264,7 @@ public:
     template <class S>
     bound error_bound(S const& s) const {
         auto const form = signs_of(s);
-        return chain_bound<S>(is_left<S> == form.turned ? lesser(form.signs, s.k) : s.k);
+        return chain_bound<S>(form.turned ? lesser(form.signs, s.k) : s.k);
     }
     template <class S>
     footprint workspace(S const& s) const {
