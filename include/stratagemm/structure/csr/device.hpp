@@ -355,7 +355,13 @@ device_kernel csr_kernel(char const* name, csr_work const& x, csr_kinds const& k
     // Registers for sums, and for rows of B and X, where all of B is read.
     index_t const words = kinds.x_rows + (kinds.x_rows + x.ahead) * x.span *
                                              static_cast<index_t>(sizeof(accumulator_t<In>)) / 4;
-    int const resident = kinds.in_pieces ? 10 : words <= 21 ? 8 : words <= 68 ? 4 : words <= 96 ? 3 : 2;
+    constexpr int of_sum = sizeof(accumulator_t<In>) / 4, of_index = sizeof(Index) / 4;
+    constexpr int of_pieces = 512 / (48 + 24 * (of_sum - 1) + 16 * (of_index - 1));
+    int const resident = kinds.in_pieces ? of_pieces
+                         : words <= 21   ? 8
+                         : words <= 68   ? 4
+                         : words <= 96   ? 3
+                                         : 2;
     std::string const definitions = x.definitions() + "#define STORES " + (kinds.stores ? "1" : "0") +
                                     "\n#define PIECES " + (kinds.in_pieces ? "1" : "0") + "\n#define ONES " +
                                     (kinds.ones ? "1" : "0") + "\n#define X_ROWS " +
@@ -439,13 +445,17 @@ inline bool csr_merges(index_t m, index_t k, index_t nonzeros) {
     return m > 0 && longest > 8 * (nonzeros / m) + 64 &&
            longest > longest_delay * nonzeros / items_at_once * csr_work::items;
 }
+// Whether the longest row is not much longer than the others.
+inline bool csr_is_even(index_t m, index_t nonzeros, index_t longest) {
+    return m > 0 && longest <= 2 * (nonzeros / m) + 1;
+}
 // The same for a matrix that is kept with its rows in pieces, of which the longest row is known. Rows of like lengths
 // are multiplied as they are. Otherwise the merged kernels have products with few columns, where the time is that of
 // reading A, and those whose longest row is in more pieces than a group can add up in a short time.
 inline bool csr_merges_pieces(index_t m, index_t nonzeros, index_t longest, bool few) {
     constexpr index_t most_sums = 512;
     index_t const average = nonzeros / m;
-    return longest > 2 * average + 1 && (few || longest > most_sums * csr_piece(average));
+    return !csr_is_even(m, nonzeros, longest) && (few || longest > most_sums * csr_piece(average));
 }
 
 // Whether a product takes the merged kernels, by what is known of A. `vector` is what vector_of() gives for B.
@@ -472,6 +482,13 @@ status multiply_csr(Leaf const& leaf, Q const& p, Whole const& whole, Arena& mem
             if (csr_vector_work const x = vector_work_of<space>(leaf, p); x.rows > 0)
                 return multiply_csr_by_vector(leaf, p, x);
     }
+    // A vector is multiplied by rows of like lengths as they lie: sorted pieces are read in pieces.
+    if constexpr (requires { p.a.pieces; })
+        if (p.c.cols == 1 && csr_is_even(p.c.rows, p.a.nonzeros, p.a.pieces.longest)) {
+            Q q = p;
+            q.a.pieces = {};
+            return multiply_csr_rows(leaf, q, whole, memory);
+        }
     return multiply_csr_rows(leaf, p, whole, memory);
 }
 

@@ -612,8 +612,11 @@ constexpr int csr_resident(int wide, int ahead, int others) {
 // `adds`: whether beta is not 0.
 template <class In, class Index>
 constexpr int csr_merged_resident(csr_merged_work const& x, bool adds) {
-    int const longer = sizeof(Index) == 8 ? 24 : 0;
-    return csr_resident<In, Index>(x.wide, x.ahead, x.few ? 36 + longer : adds ? 60 : 44);
+    int const longer = sizeof(Index) == 8 ? 16 : 0;
+    return csr_resident<In, Index>(x.wide, x.ahead,
+                                   x.few  ? (x.wide > 1 ? 52 : 40) + (adds ? 8 : 0) + longer
+                                   : adds ? 60
+                                          : 44);
 }
 // For how many groups there are registers on the whole device: on one of unknown size, on about 128 multiprocessors.
 template <class In, class Index, class Space, class Leaf>
