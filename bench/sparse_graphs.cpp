@@ -2,7 +2,7 @@
 // have most elements, in front or scattered, a stencil, pruned layers, empty rows, rows with most of the elements.
 //
 // Ratios are the time of the best of cuSPARSE's algorithms, prepared before, over that of a way: "plain" is gemm with
-// the matrix as it is, "balanced" with its rows in pieces, "rows" and "merged" are the two kernels that the plain call
+// the matrix as it is, "balanced" with what is kept of it, "rows" and "merged" are the two kernels that the plain call
 // chooses from, "tiles" is the kernel for vectors, which sm_90 has. With `variants` there are also those of the merged
 // kernel: items of A in a segment, or elements of A of a work-item. Every way runs in a captured graph.
 #include "sparse.hpp"

@@ -402,7 +402,7 @@ void add_csr_merged(std::vector<kernel>& to) {
             to.push_back({name + "-sums",
                           sg::cuda_source_of(sg::csr_carries_kernel<T, Sum, Index>(x.segment, x.few, n)),
                           true});
-        if (loads == 0) continue;
+        if (loads == 0 || sizeof(Sum) > 4) continue; // pieces of doubles spill
         auto const pieces = sg::choose_csr(100000, 100000, n, 2000000, loads);
         to.push_back({"csr-pieces" + name.substr(10),
                       sg::cuda_source_of(sg::csr_kernel<T, Sum, Index>("csr_times_dense", pieces,

@@ -10,9 +10,12 @@
 // finishes the row.
 //
 // Few columns of C, or a B that is stored by columns (csr_merged_few): a group has a segment and its products in shared
-// memory. Each work-item adds up a run of them; sums of rows that several work-items have part in become one by a scan.
+// memory, and then the next one, before which it need not search. If its rows are of like lengths, neighbouring
+// work-items share a row. Otherwise each work-item adds up a run of items; sums of rows that several have part in become
+// one by a scan.
 // More columns (csr_merged): LANES work-items have a segment of their own, and WIDE columns of C each. A row shorter
-// than a segment is not cut: the segment in which it ends computes all of it.
+// than a segment is not cut: the segment in which it ends computes all of it. If the rows of the group's segments are of
+// like lengths, its teams take one row after the other instead, because neighbouring rows often read the same of B.
 //
 // Shape, layout of B and number of elements determine the segments, and so the order in which the products of a row
 // are added: the result is the same from run to run, and for any number of groups.
@@ -230,8 +233,8 @@ csr_merged_few(BUFFER(INDEX const, begins), BUFFER(INDEX const, columns), OF_VAL
     OPEN_SPAN();
     if (ITEM == 0 && j == 0) first_rows[segment] = (int)row0;
         bool const begun_before = begin0 < 0;
-        /* Neighbouring work-items share a row, if no row of the span is much longer than others. `most`: elements of such a
-           row. */
+        /* Neighbouring work-items share a row, if no row of the span is much longer than others. `most`: elements of such
+           a row. */
         int shift = 0;
         while (SHUFFLES && !COMPLEX && shift < 5 && (2 << shift) * (count + 1) <= ITEMS) ++shift;
         int const of_row = 1 << shift, most = (EVEN * AHEAD / ((count << shift) / ITEMS + 1)) << shift;
@@ -614,7 +617,10 @@ template <class In, class Index>
 constexpr int csr_merged_resident(csr_merged_work const& x, bool adds) {
     int const longer = sizeof(Index) == 8 ? 16 : 0;
     return csr_resident<In, Index>(x.wide, x.ahead,
-                                   x.few  ? (x.wide > 1 ? 52 : 40) + (adds ? 8 : 0) + longer
+                                   x.few ? (x.wide > 1       ? 64
+                                            : sizeof(In) > 4 ? 36
+                                                             : 40) +
+                                               (adds ? 8 : 0) + longer
                                    : adds ? 60
                                           : 44);
 }
