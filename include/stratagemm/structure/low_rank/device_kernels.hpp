@@ -263,7 +263,7 @@ KERNEL(ITEMS) wide_chunks(MATRIX(IN const, a), int conjugated, MATRIX(OUT const,
     OPEN(double, chunks);
     index const row0 = (index)(GROUP % blocks) * LINES, begin = (index)(GROUP / blocks) * chunk;
     index const end = min(begin + chunk, depth);
-    int const along = a_col < a_row;
+    int const along = a_col < a_row, is_inside = row0 + LINES <= rows;
     /* Where a work-item finds its elements of A: each some lines or some columns behind the last one. */
     int const l_of_a = along ? ITEM % DEPTH : ITEM / LINES, r_of_a = along ? ITEM / DEPTH : ITEM % LINES;
     int const l_step = along ? 0 : ITEMS / LINES, r_step = along ? ITEMS / DEPTH : 0;
@@ -295,10 +295,16 @@ KERNEL(ITEMS) wide_chunks(MATRIX(IN const, a), int conjugated, MATRIX(OUT const,
         if (comes) {
             /* Beyond the edges, A has the elements on them, and X has zeros. */
             index const l1 = l0 + DEPTH, at_x = l1 + l_of_x;
+            index const at = AT(a, row0 + r_of_a, l1 + l_of_a), step = AT(a, r_step, l_step);
+            if (is_inside && l1 + DEPTH <= end) {
+#pragma unroll
+                for (int e = 0; e < EACH_OF_A; ++e) next_a[e] = LOAD(IN, a, at + e * step);
+            } else {
 #pragma unroll
             for (int e = 0; e < EACH_OF_A; ++e) {
                 index const r = min(row0 + r_of_a + e * r_step, rows - 1), l = min(l1 + l_of_a + e * l_step, end - 1);
                 next_a[e] = LOAD(IN, a, AT(a, r, l));
+            }
             }
 #pragma unroll
             for (int e = 0; e < EACH_OF_X; ++e) {

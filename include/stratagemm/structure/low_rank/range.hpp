@@ -125,14 +125,17 @@ private:
         double const allowed = aim(), most = allowed * allowed * (captured_ + rest * rest);
         auto const left = [&](index_t l) { return pivot(count, l) * static_cast<double>(count); };
         index_t const half = probes / 2;
-        double logarithms[probes]; // of the last columns: the device waits for these
+        double const limit = __builtin_log(most) * probes;
+        double logarithms[probes]{}, sum = 0; // of the last columns: the device waits for these
         for (index_t l = 0; l < count; ++l) {
-            logarithms[l % probes] = __builtin_log(left(l) > 0 ? left(l) : 0) / probes;
-            if (l + 1 < probes) continue;
-            double in_middle = 0, behind = 0;
-            for (double const part : logarithms) in_middle += part;
+            double& last = logarithms[l % probes];
+            sum -= last;
+            last = __builtin_log(left(l) > 1e-300 ? left(l) : 1e-300);
+            sum += last;
+            if (l + 1 < probes || sum > limit) continue;
+            double behind = 0;
             for (index_t j = l + 1 - half; j <= l; ++j) behind += left(j) / static_cast<double>(half);
-            if (behind <= most && in_middle <= __builtin_log(most)) return l + 1 - half;
+            if (behind <= most) return l + 1 - half;
         }
         return count;
     }

@@ -85,10 +85,11 @@ status range_finder<P, A, W>::certify(int look) {
     if (status s = draw(gaussian<W>(probes, a_.cols, seed(-look)), x); !s) return s;
     auto const along = take<W>(found_.rank, probes);
     if (status s = times_wide(b(), x, along, W(1), W(0)); !s) return s;
+    double const factor = certified_factor(look); // while the device is busy
     double squares = 0;
     if (status s = squares_of_rest(x, along, squares); !s) return s;
     found_.error = captured_ > 0 ? __builtin_sqrt(squares) / norm() : 0;
-    found_.bound = found_.error * certified_factor(look);
+    found_.bound = found_.error * factor;
     if (found_.bound > 1) found_.bound = 1; // Q B is a projection of A
     if (!__builtin_isfinite(found_.error)) return refuse("A has Inf or NaN, or its squares overflow");
     return {};
