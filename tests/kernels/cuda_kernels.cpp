@@ -397,17 +397,17 @@ void add_csr_merged(std::vector<kernel>& to) {
         for (bool const adds : {false, true})
             to.push_back({name + (adds ? "-adds" : ""),
                           sg::cuda_source_of(sg::csr_merged_kernel<T, Sum, Index>(x, stores, false, adds)),
-                          true});
+                          !x.few || x.wide == 1}); // of the others, a word or two spill
         if (loads > 0)
             to.push_back({name + "-sums",
                           sg::cuda_source_of(sg::csr_carries_kernel<T, Sum, Index>(x.segment, x.few, n)),
                           true});
-        if (loads == 0 || sizeof(Sum) > 4) continue; // pieces of doubles spill
+        if (loads == 0 || sizeof(Sum) > 4) continue;
         auto const pieces = sg::choose_csr(100000, 100000, n, 2000000, loads);
         to.push_back({"csr-pieces" + name.substr(10),
                       sg::cuda_source_of(sg::csr_kernel<T, Sum, Index>("csr_times_dense", pieces,
                                                                        {stores && n > 1, true, false})),
-                      true});
+                      false}); // faster with some words spilled
     }
 }
 

@@ -616,13 +616,9 @@ constexpr int csr_resident(int wide, int ahead, int others) {
 template <class In, class Index>
 constexpr int csr_merged_resident(csr_merged_work const& x, bool adds) {
     int const longer = sizeof(Index) == 8 ? 16 : 0;
-    return csr_resident<In, Index>(x.wide, x.ahead,
-                                   x.few ? (x.wide > 1       ? 64
-                                            : sizeof(In) > 4 ? 36
-                                                             : 40) +
-                                               (adds ? 8 : 0) + longer
-                                   : adds ? 60
-                                          : 44);
+    int const narrow = sizeof(In) > 4 && !adds ? 36 : 40,
+              few = (x.wide > 1 ? 52 : narrow) + (adds ? 8 : 0) + longer;
+    return csr_resident<In, Index>(x.wide, x.ahead, x.few ? few : adds ? 60 : 44);
 }
 // For how many groups there are registers on the whole device: on one of unknown size, on about 128 multiprocessors.
 template <class In, class Index, class Space, class Leaf>
