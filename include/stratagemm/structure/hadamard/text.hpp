@@ -346,7 +346,7 @@ KERNEL_AT_ONCE(ITEMS, AT_ONCE) hadamard_pass(MATRIX(IN const, x), index x_step, 
     int const place = PLACE_TO_STORE(mine);
 #endif
 #if SEQUENCY != 2 && !SHARE_OUT
-    index const c_from = AT(c, k0, j0) + my_point * c_point + my_line * c_line;
+    index const start = AT(c, k0, j0) + my_point * c_point + my_line * c_line;
 #endif
 #if SEQUENCY == 2
 #define ROW_OF(p, line) \
@@ -371,13 +371,13 @@ KERNEL_AT_ONCE(ITEMS, AT_ONCE) hadamard_pass(MATRIX(IN const, x), index x_step, 
 #elif SEQUENCY == 2
             index const i = my_row ^ ROW_OF(more_points, more_lines), to = AT(c, i, j);
 #else
-            index const i = k, to = c_from + more_points * c_point + more_lines * c_line;
+            index const i = k, to = start + more_points * c_point + more_lines * c_line;
 #endif
             value last;
             FINISH_SUM(i, j, sum, last);
             STORE(OUT, c, to, CONVERT(OUT_VALUE, last));
 #else
-            STORE(OUT, c, c_from + more_points * c_point + more_lines * c_line, CONVERT(OUT_VALUE, (value)sum));
+            STORE(OUT, c, start + more_points * c_point + more_lines * c_line, CONVERT(OUT_VALUE, (value)sum));
 #endif
         }
     }
