@@ -10,6 +10,8 @@
 // of a row are in the order of the terms, so the order of all sums is that of the terms, whatever runs when.
 #pragma once
 
+#include "../../backend/host/kernels.hpp"
+#include "../csr/columns_text.hpp"
 #include "device.hpp"
 
 STRATAGEMM_BEGIN
