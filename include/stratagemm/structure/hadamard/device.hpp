@@ -63,7 +63,7 @@ device_kernel hadamard_kernel(hadamard_pass const& pass, std::string const& epil
             false,
             kernel_types<In, Out>,
             pass.launched_bytes(),
-            [](text_numbers const&) { return std::string(hadamard_text); }};
+            [](text_numbers const&, text_tables*) { return std::string(hadamard_text); }};
 }
 
 // A product whose A is a Hadamard matrix, or a part of one. `turned`: rows are the caller's columns.
