@@ -26,7 +26,7 @@ inline std::string sign_blocks_definitions(text_numbers const& numbers) {
         text += std::string("#define ") + names[i] + ' ' + std::to_string(numbers.at[i]) + '\n';
     return text;
 }
-inline std::string sign_blocks_written(text_numbers const& numbers) {
+inline std::string sign_blocks_written(text_numbers const& numbers, text_tables*) {
     return sign_blocks_definitions(numbers) + sign_blocks_text;
 }
 
