@@ -281,6 +281,48 @@ transforms_on_cuda() {
         }' fft-cuda-h200.txt
 }
 
+# The same through OpenCL, where calls are queued: float and double, over VkFFT.
+transforms_through_opencl() {
+    echo "| transforms | float, us | over VkFFT | double, us | over VkFFT |"
+    echo "| --- | ---: | ---: | ---: | ---: |"
+    awk '/^points:[0-9].* [0-9.]+  / {
+            split($1, part, "/")
+            points = substr(part[1], 8); batch = substr(part[2], 7)
+            row = points " points" (part[4] == "" ? "" : ", " part[4]) (batch == 1 ? ", one" : ", " batch)
+            if (!(row in known)) { known[row] = 1; name[++rows] = row }
+            us[row, part[3]] = $2
+            for (i = 3; i < NF; ++i)
+                if ($i == "VkFFT") {
+                    while ($i !~ /^[(][0-9.]+[)]$/) ++i
+                    over[row, part[3]] = substr($i, 2, length($i) - 2)
+                    break
+                }
+        }
+        END {
+            for (r = 1; r <= rows; ++r)
+                printf "| %s | %s | %s | %s | %s |\n", name[r], us[name[r], "float"], over[name[r], "float"],
+                    us[name[r], "double"], over[name[r], "double"]
+        }' fft-opencl-h200.txt
+}
+
+# Means over kinds of matrices, by the number of columns.
+graphs() {
+    awk '/geometric mean/ && ($2 == "plain" || $2 == "balanced") {
+            sub(/,$/, "", $5)
+            sub(/;$/, "", $7)
+            if (!any++) {
+                printf "| type | product | mean | worst |"
+                for (i = 10; i < NF; i += 2) printf " N = %d |", $i
+                printf "\n| --- | --- | ---: | ---: |"
+                for (i = 10; i < NF; i += 2) printf " ---: |"
+                print ""
+            }
+            printf "| %s | %s | %s | %s |", $1, $2, $5, $7
+            for (i = 11; i <= NF; i += 2) printf " %s |", $i
+            print ""
+        }' sparse-graphs-h200.txt
+}
+
 # Microseconds of a Toeplitz matrix times columns in a captured graph, and how many times as long others take.
 toeplitz_on_cuda() {
     echo "| matrix | columns | directly | by transforms, kept | cuFFT calls | cuBLAS |"
@@ -428,8 +470,8 @@ approximate_on_cuda() {
 table() {
     case $1 in
     approximate | approximate_on_cuda) "$1" ;;
-    host_means | devices | sweeps | emulated | strassen | sparse) "$1" ;;
-    transforms | transforms_on_cuda | toeplitz_on_cuda | variants | dense_by_transforms) "$1" ;;
+    host_means | devices | sweeps | emulated | strassen | sparse | graphs) "$1" ;;
+    transforms | transforms_on_cuda | transforms_through_opencl | toeplitz_on_cuda | variants | dense_by_transforms) "$1" ;;
     *) echo "docs/tables.sh: there is no table $1" >&2 && exit 1 ;;
     esac
 }
