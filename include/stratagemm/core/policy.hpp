@@ -200,6 +200,10 @@ concept policy = has_leaf<P> && answers<P, dense_problem<float, float, float, ty
 // An operand that is more than memory brings its products: over<P> of its form, where there is one, is a policy over P
 // that does them. Sparse operands are for backends, which say is_backend: a layer that knows dense products alone is
 // not passed over in silence.
+template <class P>
+inline constexpr bool is_backend = requires {
+    requires P::is_backend;
+};
 template <class P, class Form>
 struct over_form {
     using type = P;

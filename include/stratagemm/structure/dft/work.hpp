@@ -5,7 +5,6 @@
 #include "../../core/leaf.hpp"
 #include "kinds.hpp"
 
-#include <array>
 #include <cmath>
 #include <cstdint>
 
@@ -75,14 +74,11 @@ private:
     dft_sharing() = default;
     // The search takes microseconds, and a call asks several times for what the call before asked for.
     static dft_sharing const& found(int points) {
-        struct answer {
-            int points = 0;
-            dft_sharing by;
-        };
-        thread_local std::array<answer, 16> answers;
-        answer& one = answers[static_cast<std::uint32_t>(points) * 0x9e3779b1u >> 28];
-        if (one.points != points) one = {points, searched(points)};
-        return one.by;
+        thread_local int lengths[16] = {};
+        thread_local dft_sharing answers[16];
+        unsigned const at = static_cast<std::uint32_t>(points) * 0x9e3779b1u >> 28;
+        if (lengths[at] != points) answers[at] = searched(points), lengths[at] = points;
+        return answers[at];
     }
     static dft_sharing searched(int points) {
         dft_sharing best;

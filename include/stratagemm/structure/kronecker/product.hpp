@@ -237,7 +237,7 @@ private:
             double work = 0;
             for (int i = 0; i < form.factors; ++i) work += multiply_adds(dense_shape(s, steps, i, false, n));
             int const team = s.alone ? 1 : this->leaf().team(work);
-            if constexpr (requires { requires P::is_backend; })
+            if constexpr (is_backend<P>)
                 if (d.slices >= team) d.team = team;
         }
         return d;
@@ -246,6 +246,7 @@ private:
     footprint slice_workspace(S const& s, division const& d) const {
         using T = typename S::c_type;
         auto const form = form_of(s);
+        index_t const first_and_last[] = {d.slice, columns_of(s) - (d.slices - 1) * d.slice};
         footprint need, buffers;
         for (bool const ends_with_last : {false, true}) {
             kronecker_steps<decltype(form)::factors> const steps(form, ends_with_last);
@@ -253,7 +254,7 @@ private:
             footprint products;
             for (int i = 0; i < form.factors; ++i)
                 for (bool const by_rows : {false, true})
-                    for (index_t const n : {d.slice, columns_of(s) - (d.slices - 1) * d.slice})
+                    for (index_t const n : first_and_last)
                         products =
                             larger(products, this->base_.workspace(dense_shape(s, steps, i, by_rows, n)));
             need = larger(need, buffers + products);

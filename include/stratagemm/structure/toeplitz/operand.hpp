@@ -28,11 +28,6 @@ using toeplitz_transforms_over = std::conditional_t<device_leaf<leaf_of<P>, type
 // How products with a Toeplitz matrix are computed.
 enum class toeplitz_way { direct, by_transforms };
 
-template <class P>
-inline constexpr bool is_backend = requires {
-    requires P::is_backend;
-};
-
 template <class T, toeplitz_way Way = toeplitz_way::direct>
 struct toeplitz_form {
     using value_type = T;
