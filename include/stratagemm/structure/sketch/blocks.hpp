@@ -20,11 +20,10 @@ struct sign_sides {
 };
 
 inline std::string sign_blocks_definitions(text_numbers const& numbers) {
-    char const* const names[] = {"WIDE", "ROWS_OF_WARP", "WARPS", "DEPTH"};
-    std::string text;
-    for (int i = 0; i < 4; ++i)
-        text += std::string("#define ") + names[i] + ' ' + std::to_string(numbers.at[i]) + '\n';
-    return text;
+    auto const define = [&](char const* name, int i) {
+        return std::string("#define ") + name + ' ' + std::to_string(numbers.at[i]) + '\n';
+    };
+    return define("WIDE", 0) + define("ROWS_OF_WARP", 1) + define("WARPS", 2) + define("DEPTH", 3);
 }
 inline std::string sign_blocks_written(text_numbers const& numbers, text_tables*) {
     return sign_blocks_definitions(numbers) + sign_blocks_text;
