@@ -10,11 +10,9 @@
 
 #include <benchmark/benchmark.h>
 
-#include <chrono>
 #include <cstdio>
 #include <functional>
 #include <map>
-#include <thread>
 
 namespace bench {
 
@@ -36,10 +34,9 @@ inline double ratio(fft_way const& first, fft_way const& other) {
     return median(of_round);
 }
 
-// Takes turns. `clock` says the time in seconds. With `rests`, a sample waits until threads of the way before it, which
-// spin for a while when their work is done (MKL's do for 200 ms), have left the processors, and wakes its own.
+// Takes turns. `clock` says the time in seconds.
 inline void race(benchmark::State& state, std::vector<fft_way>& all, std::function<double()> const& clock,
-                 bool rests = false, double sample = 4e-3) {
+                 double sample = 4e-3) {
     for (fft_way& one : all) {
         one.run(1);
         double const begin = clock();
@@ -51,10 +48,6 @@ inline void race(benchmark::State& state, std::vector<fft_way>& all, std::functi
         bool const backwards = all[0].seconds.size() % 2;
         for (std::size_t turn = 0; turn < all.size(); ++turn) {
             fft_way& one = all[backwards ? all.size() - 1 - turn : turn];
-            if (rests) {
-                std::this_thread::sleep_for(std::chrono::milliseconds(220));
-                one.run(1);
-            }
             double const begin = clock();
             one.run(one.times);
             one.seconds.push_back((clock() - begin) / double(one.times * one.calls));

@@ -82,8 +82,7 @@ void run_case(benchmark::State& state, bench::fft_table& table, fft_case const& 
     double const most = c.wide ? 1e-14 : 1e-5;
     for (fft_way const& one : all)
         if (!(one.error < most)) return state.SkipWithError((one.name + " is wrong").c_str());
-    bench::race(
-        state, all, [&] { return seconds(c.threads); }, c.threads > 1);
+    bench::race(state, all, [&] { return seconds(c.threads); });
     for (auto const& [peer, made] : kept) peer->release(made);
     table.add(state, c, all);
 }
