@@ -4,8 +4,8 @@
 //   bench_sparse_host files         Matrix Market files of 10^7 elements, written and read by one thread
 //
 // A case is PATTERN/TYPE/threads:THREADS/columns:N, a product C = A B. A is stored by rows of about 20 elements, or is one
-// of the kinds of sparse_kinds.hpp (graphs/KIND), B and C by rows of N columns. A is larger than the caches where N is 1 or 2,
-// and smaller where products take long. An
+// of the kinds of sparse_kinds.hpp (graphs/KIND), B and C by rows of N columns. A is larger than the caches where N is 1
+// or 2, and smaller where products take long. An
 // iteration is a round: contenders take turns, the order alternates, and each takes a sample of some milliseconds.
 // Counters are medians over rounds: GFLOP/s of the library and, by their names, of its peers, and the ratio to the best
 // of these. Peers may prepare A before that; the library takes it as it is. Products of banded matrices with a vector

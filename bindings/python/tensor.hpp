@@ -56,7 +56,7 @@ inline constexpr kind kind_of<std::int32_t> = kind::int32;
 inline constexpr int most_dimensions = 8;
 inline constexpr int on_host = -1;
 
-// Strides are in elements. Of the last two dimensions, one is that of rows and one that of columns.
+// Strides are in elements. The last two dimensions are rows and columns.
 struct tensor {
     void* data = nullptr;
     int dimensions = 0;

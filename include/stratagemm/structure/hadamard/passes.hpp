@@ -18,7 +18,7 @@ struct hadamard_pass {
 
     int tile_bits() const { return point_bits + line_bits; }
     int items() const { return 1 << (tile_bits() - registers); }
-    // Of a column, or of a block of columns.
+    // A column, or a block of columns, has so many tiles.
     index_t tiles() const { return index_t{1} << (bits - point_bits - (columns ? 0 : line_bits)); }
     index_t blocks(index_t cols) const { return columns ? ((cols - 1) >> line_bits) + 1 : cols; }
     // Groups of a multiprocessor, whose registers are twice as many as the numbers of its work-items.
@@ -27,7 +27,7 @@ struct hadamard_pass {
         int const groups = register_bytes / (2 * size << tile_bits());
         return groups < 1 ? 1 : groups;
     }
-    // Of shared memory, that the launch has to ask for.
+    // Bytes of shared memory that the launch has to ask for; 0 if the kernel declares them.
     std::size_t launched_bytes() const {
         auto const all = static_cast<std::size_t>(size) << tile_bits();
         return all > device_declared_bytes ? all : 0;

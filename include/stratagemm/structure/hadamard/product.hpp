@@ -204,7 +204,7 @@ private:
     static auto division_of(S const& s) {
         return hadamard_division<real_of_shape<S>>(s.k, columns_of(s) * width_of<S>, width_of<S>);
     }
-    // Of a device over memory, in natural order.
+    // How often a device reads and writes the numbers, in natural order.
     template <class S>
     int passes_of(S const& s) const {
         index_t const cols = columns_of(s);

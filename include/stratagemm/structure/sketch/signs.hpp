@@ -274,7 +274,7 @@ public:
     footprint workspace_for(Q const& p) const {
         return with_blocks(p.shape(), base::workspace_for(p));
     }
-    // Of a dense matrix whose rows lie side by side, if the sketch is on its left.
+    // The estimate is for a dense matrix by rows, if the sketch is on its left.
     template <class S>
     double estimate(S const& s) const {
         return takes_blocks(s, false) ? seconds_in_blocks(s) : base::estimate(s);

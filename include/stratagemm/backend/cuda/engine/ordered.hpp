@@ -42,7 +42,8 @@ struct cuda_ordered {
                static_cast<std::size_t>(cluster) * some * rows * cols * (element == 2 ? 4 : element);
     }
     // The tile for m x n x k whose pieces have `piece` terms. A block has all pieces of as many rows as leave most
-    // multiprocessors a block, since each block reads all of B; for a vector it has eight rows, or more if there are few pieces. Blocks of 16-bit types have rows times pieces of 64 or
+    // multiprocessors a block, since each block reads all of B; for a vector it has eight rows, or more if there are few
+    // pieces. Blocks of 16-bit types have rows times pieces of 64 or
     // more, if there are enough rows, or twice as many rows as B has columns. If these have no room, some pieces of 16
     // rows, or of eight where there are eight columns. Where A does not lie along k, a warp reads at least 32 bytes of each
     // line of A.
