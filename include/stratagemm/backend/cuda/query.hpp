@@ -143,20 +143,6 @@ struct cuda_way {
     std::ptrdiff_t parts(std::ptrdiff_t k) const { return part > 0 ? (k + part - 1) / part : 1; }
 };
 
-// The best of the ways that one engine offers, if it is better than what there is.
-template <class Engine>
-struct cuda_best_of {
-    double most = 1e300; // cycles of what there is
-    Engine engine{};
-    cuda_way way{};
-    bool found = false;
-
-    double least() const { return found ? way.cycles : most; }
-    void operator()(Engine const& given, cuda_way const& how) {
-        if (how.cycles < least()) engine = given, way = how, found = true;
-    }
-};
-
 // Cycles until the host has queued `launches` launches and made the maps of operands. Small products wait for that.
 inline double launching(int launches, bool maps) { return 8500.0 * launches - 2500 + (maps ? 1500 : 0); }
 

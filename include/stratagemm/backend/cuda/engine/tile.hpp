@@ -97,14 +97,13 @@ std::ptrdiff_t blocks_of(Tile const& given, Tile const& on_c, cuda_form const& f
     return tiles_of(on_c, s) * (form.partial || form.together ? parts : s.count);
 }
 
-// Asks a Cost about the ways to run a product with one tile, and keeps the best of them.
-template <class Tile, class Cost>
+// Asks a Cost about the ways to run a product with one tile, and calls f with each of them.
+template <class Tile, class Cost, class F>
 class cuda_ways_of_tile {
 public:
     // `blocks` of the tile on a multiprocessor multiply at `rate` multiply-adds in a cycle.
-    cuda_ways_of_tile(cuda_query const& q, Tile const& tile, int blocks, double rate,
-                      cuda_best_of<Tile>& best)
-        : q_(q), s_(q.sides), t_(tile), blocks_(blocks), rate_(rate), best_(best),
+    cuda_ways_of_tile(cuda_query const& q, Tile const& tile, int blocks, double rate, F& f)
+        : q_(q), s_(q.sides), t_(tile), blocks_(blocks), rate_(rate), f_(f),
           fetched_(q.line_of_a() % 16 == 0 && q.line_of_b() % 16 == 0) {}
 
     void ask() const {
@@ -113,7 +112,7 @@ public:
         // is then that of tiles with exchanged sides.
         double const least = static_cast<double>(tiles() * s_.count) * t_.m * t_.n *
                              static_cast<double>(t_.terms(s_.k)) / (rate_ * q_.device.units);
-        if (least > best_.least() && q_.type != 't') return;
+        if (least > f_.least() && q_.type != 't') return;
         if (q_.invariant) return in_order();
         with_parts(0, 0);
         if (blocks_beside(t_) > 1 || blocks_below(t_) > 2 || s_.count != 1) return;
@@ -135,8 +134,8 @@ private:
     std::ptrdiff_t tiles() const { return ((s_.m - 1) / t_.m + 1) * ((s_.n - 1) / t_.n + 1); }
     void with(cuda_way way) const {
         int const beside = way.piece > 0 && way.part == 0 ? t_.blocks_with_pieces(blocks_) : blocks_;
-        way.cycles = Cost(q_, t_, beside, rate_, way).cycles(best_.least());
-        best_(t_, way);
+        way.cycles = Cost(q_, t_, beside, rate_, way).cycles(f_.least());
+        f_(t_, way);
     }
     void with_parts(std::ptrdiff_t part, std::ptrdiff_t whole) const {
         for (bool const shifted : {false, true}) {
@@ -181,19 +180,30 @@ private:
     Tile const& t_;
     int blocks_;
     double rate_;
-    cuda_best_of<Tile>& best_;
+    F& f_;
     bool fetched_; // by the hardware, both operands
 };
 
-// Calls f with the best of the ways of all built-in tiles.
+// Calls f with the ways of all built-in tiles.
 template <class Cost, class Tile, class F>
 void ways_of_built_in(cuda_query const& q, F& f) {
-    cuda_best_of<Tile> best{.most = f.least()};
     for (auto const& e : cuda_tiles_of<Tile>)
         if (std::strchr(e.types, q.type))
-            cuda_ways_of_tile<Tile, Cost>(q, e.tile, e.blocks, static_cast<double>(e.rate), best).ask();
-    if (best.found) f(best.engine, best.way);
+            cuda_ways_of_tile<Tile, Cost, F>(q, e.tile, e.blocks, static_cast<double>(e.rate), f).ask();
 }
+
+// The best way of a tile.
+template <class Tile>
+struct cuda_best_of {
+    Tile tile{};
+    cuda_way way{.cycles = 1e300};
+    bool found = false;
+
+    double least() const { return way.cycles; }
+    void operator()(Tile const& given, cuda_way const& how) {
+        if (how.cycles < least()) tile = given, way = how, found = true;
+    }
+};
 
 // The ways of the tile that a caller wants, in so many parts of k as it says. The rate is that of the built-in tile of
 // the same sides, or that of the first one.
@@ -208,7 +218,8 @@ void ways_as_given(cuda_query const& q, Tile const& tile, F& f) {
     }
     if (!like) return;
     cuda_best_of<Tile> best;
-    cuda_ways_of_tile<Tile, Cost> const ways(q, tile, like->blocks, static_cast<double>(like->rate), best);
+    cuda_ways_of_tile<Tile, Cost, cuda_best_of<Tile>> const ways(q, tile, like->blocks,
+                                                                static_cast<double>(like->rate), best);
     ways.ask();
     if (!best.found) return;
     if (tile.parts > 0 && !q.invariant) {
@@ -217,9 +228,9 @@ void ways_as_given(cuda_query const& q, Tile const& tile, F& f) {
         way.whole = 0;
         way.part = tile.parts > 1 && q.sides.count == 1 && part > 0 && part < q.sides.k ? part : 0;
         way.together = ways.can_be_together(way.parts(q.sides.k));
-        best.engine.parts = 0;
+        best.tile.parts = 0;
     }
-    f(best.engine, best.way);
+    f(best.tile, best.way);
 }
 
 STRATAGEMM_END

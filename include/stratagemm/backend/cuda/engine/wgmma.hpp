@@ -98,13 +98,12 @@ private:
 // The tiles that a built-in one stands for: itself, and others of its kind.
 template <class F>
 void cuda_wgmma::candidates(cuda_query const& q, F& f) {
-    cuda_best_of<cuda_wgmma> best{.most = f.least()};
     for (auto const& e : cuda_tiles_of<cuda_wgmma>) {
         if (!std::strchr(e.types, q.type)) continue;
         auto const rate = static_cast<double>(e.rate);
         bool const b_along_k = q.layout.b_along_k;
         auto const ask = [&](cuda_wgmma const& t, double of_t) {
-            cuda_ways_of_tile<cuda_wgmma, cuda_wgmma_cost>(q, t, e.blocks, of_t, best).ask();
+            cuda_ways_of_tile<cuda_wgmma, cuda_wgmma_cost, F>(q, t, e.blocks, of_t, f).ask();
         };
         auto const with_other_clusters = [&](cuda_wgmma const& given, double of_given) {
             ask(given, of_given);
@@ -118,7 +117,6 @@ void cuda_wgmma::candidates(cuda_query const& q, F& f) {
             for_other_widths(q.device, e.tile, q.sides, q.element, b_along_k,
                              [&](cuda_wgmma const& t, double part) { with_other_clusters(t, rate * part); });
     }
-    if (best.found) f(best.engine, best.way);
 }
 template <class F>
 void cuda_wgmma::candidates_as_given(cuda_query const& q, F& f) const {
