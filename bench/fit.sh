@@ -2,6 +2,9 @@
 # bench/fit.sh [files]: measures random shapes on the host, with each instruction set that the machine has, into
 # bench/results/estimate-ISA.txt, or estimate-zen4.txt for AVX-512 on AMD processors of family 25, and fits
 # host/costs_table.hpp to them. With "files" it fits to what is there.
+# bench/fit.sh cuda [files]: measures what engines can do with random products on an NVIDIA device, into
+# bench/results/ways-cuda.txt, fits cuda/engine/tile_costs_table.hpp to it, and prints how far off what is chosen is. With
+# "files" it fits to ways-cuda-h200.txt.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${STRATAGEMM_BENCH_BUILD:-$root/build/bench}
@@ -28,6 +31,22 @@ measure() {
     rm -f "$new"*
 }
 
+if [ "${1-}" = cuda ]; then
+    sh "$root/bench/build.sh" bench_fit_cuda
+    file=$root/bench/results/ways-cuda-h200.txt
+    if [ "${2-}" != files ]; then
+        sh "$root/bench/build.sh" cuda_ways
+        file=$root/bench/results/ways-cuda.txt
+        cache=$(mktemp -d)
+        STRATAGEMM_CACHE_DIR=$cache "$build/bench/cuda_ways" 1 130 sdwbt4cz 110 "$(nproc)" >"$file.new"
+        rm -rf "$cache"
+        mv "$file.new" "$file"
+    fi
+    table=$root/include/stratagemm/backend/cuda/engine/tile_costs_table.hpp
+    "$build/bench/bench_fit_cuda" "$table" "$file"
+    if command -v clang-format >/dev/null; then clang-format -i "$table"; fi
+    exit 0
+fi
 if [ "${1-}" != files ]; then
     sh "$root/bench/build.sh" bench_host
     measure avx512 300 "1 2" "$(awk '/^vendor_id.*AMD/ { amd = 1 } /^cpu family.* 25$/ && amd { zen = 1 }

@@ -26,13 +26,14 @@ inline bool surely_shares(cuda_sides const& s) {
 // kernel for each product would take longer than to run it.
 inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t element,
                               std::vector<cuda_sides> const& all, int table, cuda_blocked const* only) {
-    bool const any = !only; // whether tiles' rates are known
-    double fastest = 1;     // multiply-adds of a multiprocessor
+    bool const any = !only;
+    double fastest = 1; // multiply-adds of a multiprocessor
     if (any)
         for_each_built_in([&]<class Tile>(cuda_built_in<Tile> const& e) {
-            if (std::strchr(e.types, type) && Tile::takes_type(d, type) && e.tile.can_run(d, element) &&
-                static_cast<double>(e.rate) > fastest)
-                fastest = static_cast<double>(e.rate);
+            if (!std::strchr(e.types, type) || !Tile::takes_type(d, type) || !e.tile.can_run(d, element))
+                return;
+            double const rate = 1 / tile_costs_of(Tile::name, type).costs[cuda_cost::multiply];
+            if (rate > fastest) fastest = rate;
         });
     auto const tiles_along = [](std::ptrdiff_t side,
                                 short tile) { // ints divide sooner, and sides are ints to kernels
@@ -51,7 +52,7 @@ inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t eleme
     };
     // A launch ends with its deepest tile. This tile began beside others, after its place in the table was found. When
     // the tile runs alone it has less than twice its share of the rate, and waits for memory at each of its steps.
-    auto const until = [&](cuda_built_in<cuda_blocked> const& e, double depth, double tiles) {
+    auto const until = [&](cuda_group_tile const& e, double depth, double tiles) {
         cuda_blocked const& t = e.tile;
         double const present = tiles / d.units, fewest = 0.6 * e.blocks;
         double const beside = present > e.blocks ? e.blocks : present > fewest ? present : fewest;
@@ -61,7 +62,7 @@ inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t eleme
     };
     // If `before` says that the launch would wait for its longest tiles, their products get separate launches if that
     // is faster.
-    auto const consider = [&](cuda_built_in<cuda_blocked> const& e, sums const& before) {
+    auto const consider = [&](cuda_group_tile const& e, sums const& before) {
         cuda_blocked const& t = e.tile;
         double const area = static_cast<double>(t.m) * t.n, size = area / static_cast<double>(e.rate);
         double const once = 6000.0 / e.blocks + area * static_cast<double>(element) / 14; // begins, is stored
@@ -94,7 +95,7 @@ inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t eleme
         if (best.tile.m == 0 || cycles < least) best = {t, std::move(alone)}, least = cycles;
         return shared;
     };
-    auto const consider_both = [&](cuda_built_in<cuda_blocked> const& e) {
+    auto const consider_both = [&](cuda_group_tile const& e) {
         sums none;
         none.together = 1e300;
         sums const all_together = consider(e, none);
@@ -102,9 +103,9 @@ inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t eleme
             consider(e, all_together);
     };
     if (only) {
-        consider_both({"", *only, 1, 1});
+        consider_both({{"", *only, 1}, 1});
     } else {
-        for (cuda_built_in<cuda_blocked> const& e : cuda_group_tiles)
+        for (cuda_group_tile const& e : cuda_group_tiles)
             if (std::strchr(e.types, type)) consider_both(e);
     }
     return best;

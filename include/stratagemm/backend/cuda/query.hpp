@@ -5,6 +5,7 @@
 #include "../../device/order.hpp"
 #include "../../device/product.hpp"
 #include "device.hpp"
+#include "engine/tile_costs.hpp"
 
 #include <compare>
 #include <cstddef>
@@ -56,7 +57,7 @@ struct cuda_form {
 };
 
 // How far apart the lines of a copy are, with `length` elements each. Lines begin at multiples of 16 bytes. Long lines
-// begin with a line of the cache, since tiles are fetched sooner from such lines (engine/tile_cost.hpp).
+// begin with a line of the cache, since tiles are fetched sooner from such lines (engine/tile_counts.hpp).
 constexpr std::ptrdiff_t line_of_copy(std::ptrdiff_t length, std::size_t element) {
     auto const size = static_cast<std::ptrdiff_t>(element), unit = (length * size < 1024 ? 16 : 128) / size;
     return (length + unit - 1) / unit * unit;
@@ -143,8 +144,8 @@ struct cuda_way {
     std::ptrdiff_t parts(std::ptrdiff_t k) const { return part > 0 ? (k + part - 1) / part : 1; }
 };
 
-// Cycles until the host has queued `launches` launches and made the maps of operands. Small products wait for that.
-inline double launching(int launches, bool maps) { return 8500.0 * launches - 2500 + (maps ? 1500 : 0); }
+// Cycles until the host has queued `launches` launches. Small products wait for that.
+inline double launching(int launches) { return cuda_fitted_launch * launches; }
 
 // Bytes that come to a pair of multiprocessors in a cycle, however few others read.
 inline constexpr double cuda_bytes_of_pair = 43;

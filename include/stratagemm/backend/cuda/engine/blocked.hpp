@@ -2,7 +2,7 @@
 #pragma once
 
 #include "blocked.cu.hpp"
-#include "tile_cost.hpp"
+#include "tile_counts.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -55,6 +55,10 @@ struct cuda_blocked {
     int blocks_with_pieces(int blocks) const { return blocks; }
     static bool adds_up_together(std::size_t) { return false; }
     static bool divides_last_round(std::size_t) { return false; }
+    bool stores_lines() const { return n / micro_n % 32 == 0; } // whether a warp does
+    static cuda_form form_taken(cuda_query const& q, cuda_way const&) {
+        return {.a_along_k = q.layout.a_along_k, .b_along_k = q.layout.b_along_k};
+    }
 
     std::string definitions(cuda_form const& form) const {
         cuda_definitions d;
@@ -81,66 +85,38 @@ struct cuda_blocked {
 
 template <>
 inline constexpr cuda_built_in<cuda_blocked> cuda_tiles_of<cuda_blocked>[] = {
-    {"s", {128, 128, 8, 8, 8}, 2, 96},      {"s", {64, 64, 16, 8, 4}, 4, 68},
-    {"s", {64, 128, 8, 8, 4}, 3, 80},       {"s", {64, 128, 4, 8, 4}, 3, 68},
-    {"thwb45", {128, 128, 8, 8, 8}, 2, 75}, {"tb", {64, 64, 16, 8, 4}, 4, 62},
-    {"thwb", {64, 128, 8, 8, 4}, 3, 54},    {"thwb", {64, 128, 4, 8, 4}, 3, 60},
-    {"sthwb45", {32, 32, 16, 2, 2}, 6, 34}, {"d", {64, 64, 16, 4, 4}, 3, 45},
-    {"d", {32, 128, 4, 8, 4}, 2, 42},       {"d", {32, 128, 8, 4, 4}, 2, 42},
-    {"d", {32, 32, 16, 2, 2}, 6, 25},       {"c", {64, 64, 8, 4, 4}, 3, 22},
-    {"c", {32, 32, 8, 2, 2}, 6, 12},        {"z", {32, 32, 8, 2, 2}, 4, 8},
+    {"s", {128, 128, 8, 8, 8}, 2},   {"s", {64, 64, 16, 8, 4}, 4},       {"s", {64, 128, 8, 8, 4}, 3},
+    {"s", {64, 128, 4, 8, 4}, 3},    {"thwb45", {128, 128, 8, 8, 8}, 2}, {"tb", {64, 64, 16, 8, 4}, 4},
+    {"thwb", {64, 128, 8, 8, 4}, 3}, {"thwb", {64, 128, 4, 8, 4}, 3},    {"sthwb45", {32, 32, 16, 2, 2}, 6},
+    {"d", {64, 64, 16, 4, 4}, 3},    {"d", {32, 128, 4, 8, 4}, 2},       {"d", {32, 128, 8, 4, 4}, 2},
+    {"d", {32, 32, 16, 2, 2}, 6},    {"c", {64, 64, 8, 4, 4}, 3},        {"c", {32, 32, 8, 2, 2}, 6},
+    {"z", {32, 32, 8, 2, 2}, 4},
 };
 
+struct cuda_group_tile : cuda_built_in<cuda_blocked> {
+    float rate; // multiply-adds of a full multiprocessor in a cycle
+};
 // Tiles for groups, whose products share a launch. A multiprocessor runs one block of a larger tile at a time, and
 // idles while that block begins and ends.
-inline constexpr cuda_built_in<cuda_blocked> cuda_group_tiles[] = {
-    {"sthwb", {64, 64, 16, 8, 4}, 4, 62},
-    {"sthwb", {32, 32, 8, 4, 4}, 12, 45}, // of fp8 it spills on sm_100a
-    {"sthwb45", {32, 32, 16, 2, 2}, 6, 26},
-    {"d", {64, 64, 8, 8, 4}, 3, 45},
-    {"d", {32, 32, 8, 4, 4}, 8, 32},
-    {"d", {32, 32, 16, 2, 2}, 6, 25},
-    {"c", {64, 64, 8, 4, 4}, 3, 22},
-    {"c", {32, 32, 8, 2, 2}, 6, 12},
-    {"z", {32, 32, 8, 2, 2}, 4, 8},
-};
-
-class cuda_blocked_cost : public cuda_tile_cost<cuda_blocked_cost, cuda_blocked> {
-    friend class cuda_tile_cost<cuda_blocked_cost, cuda_blocked>;
-
-public:
-    cuda_blocked_cost(cuda_query const& q, cuda_blocked const& t, int blocks, double rate,
-                      cuda_way const& way)
-        : cuda_tile_cost(q, t, {.a_along_k = q.layout.a_along_k, .b_along_k = q.layout.b_along_k}, blocks,
-                         rate, way) {}
-
-private:
-    // Products of bytes have few terms: most of their blocks begin while others store.
-    double begins() const { return element_ == 1 ? 3300 : 3700; }
-    // Cycles until the operands of a step of k have come. They are stored before threads, a few warps, multiply them.
-    double shortest_step(double) const {
-        double const each = t_.micro_m * t_.micro_n * t_.k; // multiply-adds of a thread
-        return element_ == 4   ? 610 + 2.07 * each
-               : element_ == 8 ? 2200 + 5 * each
-               : element_ == 2 ? 500 + 4.5 * each
-                               : 450 + 3.8 * each;
-    }
-    // Lines of B along k are read by fewer threads beside each other.
-    double rate_by_layout() const { return element_ == 4 && layout_.b_along_k ? 0.93 : 1; }
-    // Bytes of C that a multiprocessor stores in a cycle, and nothing else meanwhile. Warps that lie along n store whole
-    // lines. Sums of parts of k have aligned rows in workspace, whatever the rows of C are.
-    double bytes_stored() const { return t_.n / t_.micro_n % 32 != 0 ? 6 : element_ == 2 ? 20 : 28; }
-    bool stores_to_workspace() const { return element_ == 4 && how_.part > 0 && bytes_stored() < 7.5; }
-    double gathering_begins() const { return element_ == 2 ? 3000 : 4500; }
+inline constexpr cuda_group_tile cuda_group_tiles[] = {
+    {{"sthwb", {64, 64, 16, 8, 4}, 4}, 62},
+    {{"sthwb", {32, 32, 8, 4, 4}, 12}, 45}, // of fp8 it spills on sm_100a
+    {{"sthwb45", {32, 32, 16, 2, 2}, 6}, 26},
+    {{"d", {64, 64, 8, 8, 4}, 3}, 45},
+    {{"d", {32, 32, 8, 4, 4}, 8}, 32},
+    {{"d", {32, 32, 16, 2, 2}, 6}, 25},
+    {{"c", {64, 64, 8, 4, 4}, 3}, 22},
+    {{"c", {32, 32, 8, 2, 2}, 6}, 12},
+    {{"z", {32, 32, 8, 2, 2}, 4}, 8},
 };
 
 template <class F>
 void cuda_blocked::candidates(cuda_query const& q, F& f) {
-    ways_of_built_in<cuda_blocked_cost, cuda_blocked>(q, f);
+    ways_of_built_in<cuda_blocked>(q, f);
 }
 template <class F>
 void cuda_blocked::candidates_as_given(cuda_query const& q, F& f) const {
-    if (!q.layout.widens()) ways_as_given<cuda_blocked_cost>(q, *this, f);
+    if (!q.layout.widens()) ways_as_given(q, *this, f);
 }
 
 STRATAGEMM_END

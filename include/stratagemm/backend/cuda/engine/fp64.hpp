@@ -2,7 +2,7 @@
 #pragma once
 
 #include "fp64.cu.hpp"
-#include "tile_cost.hpp"
+#include "tile_counts.hpp"
 #include "tile_launch.hpp"
 
 STRATAGEMM_BEGIN
@@ -91,6 +91,11 @@ struct cuda_fp64 {
     int blocks_with_pieces(int blocks) const { return blocks; }
     static constexpr bool adds_up_together(std::size_t) { return false; }
     static constexpr bool divides_last_round(std::size_t) { return true; }
+    static cuda_form form_taken(cuda_query const& q, cuda_way const&) {
+        return {.a_along_k = q.layout.a_along_k, .b_along_k = q.layout.b_along_k};
+    }
+    bool gathers_lines(cuda_query const&, cuda_way const&) const { return takes_any_lines(); }
+    static constexpr bool changes_lines(bool, std::size_t) { return false; }
 
     template <class Product>
     cuda_form form_of(Product const& p, cuda_way const& way) const {
@@ -162,102 +167,24 @@ private:
 
 template <>
 inline constexpr cuda_built_in<cuda_fp64> cuda_tiles_of<cuda_fp64>[] = {
-    {"d", {128, 128, 16, 64, 32, 6}, 1, 131}, {"d", {128, 96, 16, 32, 48, 6}, 1, 128},
-    {"d", {96, 96, 16, 48, 48, 6}, 1, 120},   {"d", {128, 64, 16, 32, 32, 8}, 1, 128},
-    {"d", {64, 128, 16, 32, 32, 8}, 1, 128},  {"d", {64, 96, 16, 16, 48, 6}, 1, 122},
-    {"d", {96, 64, 16, 48, 32, 8}, 1, 125},   {"d", {96, 64, 16, 48, 16, 6}, 1, 126},
-    {"d", {64, 80, 16, 16, 80, 8}, 1, 125},   {"d", {64, 64, 16, 32, 16, 6}, 1, 124},
-    {"d", {64, 64, 16, 32, 32, 6}, 2, 128},   {"d", {128, 32, 16, 32, 32, 6}, 2, 124},
-    {"d", {32, 64, 16, 16, 32, 8}, 2, 108},   {"d", {64, 32, 16, 32, 16, 8}, 2, 110},
-    {"d", {32, 32, 16, 16, 16, 8}, 2, 77},    {"d", {64, 16, 16, 16, 16, 8}, 2, 80},
-    {"d", {16, 64, 16, 16, 16, 8}, 2, 70},    {"d", {32, 16, 16, 16, 16, 16}, 2, 55},
-};
-
-class cuda_fp64_cost : public cuda_tile_cost<cuda_fp64_cost, cuda_fp64> {
-    using base = cuda_tile_cost<cuda_fp64_cost, cuda_fp64>;
-    friend base;
-
-public:
-    cuda_fp64_cost(cuda_query const& q, cuda_fp64 const& t, int blocks, double rate, cuda_way const& way)
-        : base(q, t, {.a_along_k = q.layout.a_along_k, .b_along_k = q.layout.b_along_k}, blocks, rate, way) {}
-
-private:
-    // Dedicated warps copy what the hardware does not fetch: the warps that multiply wait for a part of the copy. Two
-    // blocks on a multiprocessor wait for each other's copies, too.
-    bool takes_lines() const { return t_.takes_any_lines() && copies_itself(); }
-    double copying_by_threads(std::ptrdiff_t depth) const {
-        return 0.0065 * (t_.m + t_.n) * up(depth, t_.k) * t_.k * size_;
-    }
-    // Together, two blocks whose tiles share no lines copy no more than 12.5 bytes in a cycle. One alone copies 20.
-    double copying_together(double beside, std::ptrdiff_t depth) const {
-        if (beside < 2 || s_.n > t_.n) return 0;
-        return beside * ((s_.m < t_.m ? real(s_.m) : t_.m) + real(s_.n)) * real(depth) * size_ / 12.5;
-    }
-    double summing_round(double multiplying, double beside, double share, std::ptrdiff_t depth) const {
-        if (!takes_lines()) return base::summing_round(multiplying, beside, share, depth);
-        double const each = multiplying + (beside > 1 ? 2 : 1) * copying_by_threads(depth),
-                     together = copying_together(beside, depth);
-        return each * beside > together ? each * beside : together;
-    }
-
-    double begins() const { return 5300; }
-    double slowed(std::ptrdiff_t line, double share, bool = false) const {
-        std::size_t const bytes = static_cast<std::size_t>(line) * element_;
-        double const most = bytes % 64 == 0 ? 1.2 : bytes % 32 == 0 ? 1.65 : 2.4;
-        return bytes % 128 != 0 && most * share > 1 ? most * share : 1.0;
-    }
-    // A box of lines along k has no more lines than there are.
-    double fetching(double share, std::ptrdiff_t depth) const {
-        bool const all_of_a = takes_lines() || !form_.a_along_k, all_of_b = takes_lines() || !form_.b_along_k;
-        return fetching_of(all_of_a || s_.m > t_.m ? t_.m : real(s_.m),
-                           all_of_b || s_.n > t_.n ? t_.n : real(s_.n), up(depth, t_.k) * t_.k, share);
-    }
-    // Cycles until the operands of a step of k have come.
-    double shortest_step(double) const {
-        // A single column of tiles: all of them fetch the same lines of B at about the same time.
-        double const tiles = tiles_ < units_ ? tiles_ : units_,
-                     same = form_.b_along_k && s_.n <= t_.n ? 0.075 * tiles * t_.n : 0;
-        // Two warps read so little at a time that lines which share sectors of 32 bytes are felt.
-        bool const shares = streams() && t_.warps() < 4 && layout_.a_along_k && s_.k % 4 == 2;
-        double const one = reads_pages() || shares ? 400 : 250;
-        return same > one ? same : one;
-    }
-    // Bytes of C that a multiprocessor stores in a cycle, and nothing else meanwhile. The fewer sums a warp has, the
-    // better blocks store while others multiply.
-    double bytes_stored() const {
-        bool const aligned = rows_are_aligned();
-        // Four warps have too few stores under way.
-        if (t_.warps() <= 4 && t_.micro_m * t_.micro_n > 512 && s_.k <= 160) return 10;
-        if (t_.micro_m * t_.micro_n > 1024) return aligned ? 12 : 8;
-        if (t_.m * t_.n > 96 * 64) return aligned ? 14 : blocks_ > 1 ? 10 : 9;
-        return aligned ? 18 : blocks_ > 1 ? 10 : 12;
-    }
-    // Rows that are aligned go to shared memory, from where hardware stores them while the next tile is multiplied, if
-    // beta is 0, which is taken for granted. Another block of the multiprocessor multiplies while sums are put there,
-    // too.
-    double round(double beside, double share, std::ptrdiff_t depth, double stored, bool last) const {
-        if (!rows_are_aligned() || depth != s_.k) return base::round(beside, share, depth, stored, last);
-        double const handing_over = elements_of_tile() * result_ /
-                                    (blocks_ > 1      ? 60
-                                     : t_.warps() > 4 ? 42
-                                                      : 30);
-        return between_tiles() + summing(beside, share, depth) + handing_over * beside;
-    }
-    double slowed_alone(double) const { return t_.warps() < 4 ? 1.1 : 1; } // four keep all tensor cores busy
-    double rate_by_layout() const { return form_.b_along_k && t_.micro_n == 16 && t_.m >= 64 ? 0.82 : 1; }
-    double sectors_written() const {
-        return row_bytes_ % 32 != 0 ? 1.3 : 1;
-    } // a sector that two rows share, in parts
-    double uneven(double idle, double, double items) const { return (items > units_ ? 0.4 : 0.1) * idle; }
+    {"d", {128, 128, 16, 64, 32, 6}, 1}, {"d", {128, 96, 16, 32, 48, 6}, 1},
+    {"d", {96, 96, 16, 48, 48, 6}, 1},   {"d", {128, 64, 16, 32, 32, 8}, 1},
+    {"d", {64, 128, 16, 32, 32, 8}, 1},  {"d", {64, 96, 16, 16, 48, 6}, 1},
+    {"d", {96, 64, 16, 48, 32, 8}, 1},   {"d", {96, 64, 16, 48, 16, 6}, 1},
+    {"d", {64, 80, 16, 16, 80, 8}, 1},   {"d", {64, 64, 16, 32, 16, 6}, 1},
+    {"d", {64, 64, 16, 32, 32, 6}, 2},   {"d", {128, 32, 16, 32, 32, 6}, 2},
+    {"d", {32, 64, 16, 16, 32, 8}, 2},   {"d", {64, 32, 16, 32, 16, 8}, 2},
+    {"d", {32, 32, 16, 16, 16, 8}, 2},   {"d", {64, 16, 16, 16, 16, 8}, 2},
+    {"d", {16, 64, 16, 16, 16, 8}, 2},   {"d", {32, 16, 16, 16, 16, 16}, 2},
 };
 
 template <class F>
 void cuda_fp64::candidates(cuda_query const& q, F& f) {
-    ways_of_built_in<cuda_fp64_cost, cuda_fp64>(q, f);
+    ways_of_built_in<cuda_fp64>(q, f);
 }
 template <class F>
 void cuda_fp64::candidates_as_given(cuda_query const& q, F& f) const {
-    if (q.type == 'd' && !q.layout.widens()) ways_as_given<cuda_fp64_cost>(q, *this, f);
+    if (q.type == 'd' && !q.layout.widens()) ways_as_given(q, *this, f);
 }
 
 STRATAGEMM_END

@@ -4,7 +4,7 @@
 #include "../kernels/copies.cu.hpp"
 #include "../kernels/rows.cu.hpp"
 #include "mma.cu.hpp"
-#include "tile_cost.hpp"
+#include "tile_counts.hpp"
 #include "tile_launch.hpp"
 
 STRATAGEMM_BEGIN
@@ -92,6 +92,15 @@ struct cuda_mma {
         return given;
     }
     static bool takes_along_k(std::size_t element) { return taken(element, {}).a_along_k; }
+    // Threads copy lines that begin at words; or anywhere, in pieces that they shift.
+    static cuda_form form_taken(cuda_query const& q, cuda_way const&) {
+        return taken(q.element, {.a_along_k = q.layout.a_along_k, .b_along_k = q.layout.b_along_k});
+    }
+    static bool gathers_lines(cuda_query const& q, cuda_way const& way) {
+        bool const are_words = (q.line_of_a() | q.line_of_b()) % 4 == 0;
+        return takes_words(q.element) && (are_words || way.shifted);
+    }
+    static constexpr bool changes_lines(bool, std::size_t begins) { return begins < 4; }
     template <class Product>
     static cuda_form form_of(Product const& p, cuda_way const& way) {
         constexpr std::size_t element = sizeof(typename Product::in_type);
@@ -150,120 +159,21 @@ struct cuda_mma {
 
 template <>
 inline constexpr cuda_built_in<cuda_mma> cuda_tiles_of<cuda_mma>[] = {
-    {"hw", {128, 128, 64, 64, 32, 3}, 1, 800},  {"hw", {64, 64, 64, 32, 32, 3}, 3, 570},
-    {"hw", {32, 64, 64, 16, 32, 4}, 3, 430},    {"hw", {16, 64, 64, 16, 16, 6}, 3, 270},
-    {"hw", {128, 128, 32, 64, 32, 1}, 2, 800},  {"hw", {64, 64, 32, 32, 32, 1}, 4, 600},
-    {"b", {128, 128, 128, 64, 32, 3}, 1, 1600}, {"b", {64, 64, 128, 32, 32, 3}, 3, 1200},
-    {"45", {128, 64, 128, 32, 32, 3}, 1, 1200}, {"45", {64, 64, 128, 32, 32, 3}, 2, 1000},
-    {"t", {128, 128, 32, 64, 32, 3}, 1, 400},   {"t", {64, 64, 32, 32, 32, 3}, 3, 300},
-};
-
-class cuda_mma_cost : public cuda_tile_cost<cuda_mma_cost, cuda_mma> {
-    using base = cuda_tile_cost<cuda_mma_cost, cuda_mma>;
-    friend base;
-
-public:
-    cuda_mma_cost(cuda_query const& q, cuda_mma const& t, int blocks, double rate, cuda_way const& way)
-        : base(q, t,
-               cuda_mma::taken(q.element, {.a_along_k = q.layout.a_along_k, .b_along_k = q.layout.b_along_k}),
-               blocks, rate, way) {}
-
-private:
-    // With one stage a block waits for each step of k, while other blocks of its multiprocessor multiply. The constants
-    // are those of an H100.
-    bool has_one_stage() const { return t_.stages == 1; }
-
-    bool lines_are_words() const {
-        return static_cast<std::size_t>(line_of_a() | line_of_b()) * element_ % 4 == 0;
-    }
-    bool by_words() const { return cuda_mma::takes_words(element_) && lines_are_words() && copies_itself(); }
-    bool shifts() const {
-        return cuda_mma::takes_words(element_) && how_.shifted && !lines_are_words() && copies_itself();
-    }
-
-    double begins() const {
-        if (has_one_stage()) return shifts() ? 3000 : by_words() ? 4700 : 3700;
-        return shifts() ? 6500 : by_words() ? 5300 + few_columns() : 4400;
-    }
-    // Tiles of 64 rows and more, alone with a few columns that lie apart, take longer than their words explain.
-    double few_columns() const { return s_.n <= 8 && t_.m >= 64 && how_.part == 0 ? 5200 : 0; }
-
-    double slowed(std::ptrdiff_t line, double share, bool = false) const {
-        if (by_words()) return 1; // threads beside each other read neighbouring pieces
-        double const most = shifts() ? 1.5 : 2.2;
-        if (shifts()) share = 1; // a multiprocessor's own threads take so long
-        bool const within = static_cast<std::size_t>(line) * element_ % 128 != 0;
-        return within && most * share > 1 ? most * share : 1.0;
-    }
-    // Elements beyond the matrix take as long as others if they are copied word by word. Threads that copy pieces wait
-    // longer for pieces from memory, most of all if none of these threads multiplies meanwhile. To ask for four bytes at
-    // a time takes so long that no thread waits.
-    double fetching(double share, std::ptrdiff_t depth) const {
-        bool const all = by_words() || shifts();
-        double const rows = all || s_.m > t_.m ? t_.m : real(s_.m),
-                     cols = all || s_.n > t_.n ? t_.n : real(s_.n),
-                     terms = all ? up(depth, t_.k) * t_.k : real(depth);
-        if (!all) return fetching_of(rows, cols, terms, share);
-        double const from_memory = streams() ? rows : streams_any() ? cols : 0, each = terms * size_;
-        if (by_words()) {
-            bool const words = static_cast<std::size_t>(line_of_a() | line_of_b()) * element_ % 8 != 0;
-            double const waits = has_one_stage() ? 2 * from_memory : words ? 0 : 0.4 * from_memory;
-            return (rows / pieces_per_cycle(line_of_a()) + cols / pieces_per_cycle(line_of_b()) +
-                    waits / 29) *
-                   each;
-        }
-        double const asked = rows * slowed(fetched_line(s_.m, layout_.a_along_k, form_.a_along_k), share) +
-                             cols * slowed(fetched_line(s_.n, layout_.b_along_k, form_.b_along_k), share);
-        double const all_of_it = rows + cols;
-        return ((asked > all_of_it ? asked : all_of_it) + from_memory) * each / (has_one_stage() ? 13 : 14);
-    }
-    // Bytes that threads copy in a cycle of lines that begin at multiples of 4, or of 8 and more.
-    double pieces_per_cycle(std::ptrdiff_t line) const {
-        bool const eights = static_cast<std::size_t>(line) * element_ % 8 == 0;
-        return blocks_ > 1 ? (eights ? 29 : 20.5) : eights ? 26 : 17.5;
-    }
-    // A step with one stage: a block waits for it, and multiplies it. If it is alone, it copies nothing meanwhile.
-    double one_after_another(double beside) const {
-        return 1000 + real(t_.m) * t_.n * t_.k / rate_ + (beside < 2 ? fetching(1, t_.k) : 0);
-    }
-    // Cycles until the operands of a step of k have come.
-    double shortest_step(double beside) const {
-        if (shifts()) return t_.stages > 1 ? 1400 : beside > 1 && s_.n > t_.n ? 1800 : 2600;
-        if (has_one_stage()) return one_after_another(beside);
-        bool const alone = by_words() && beside < 2;
-        return streams_any() || alone ? 700 : reads_pages() ? 650 : 250;
-    }
-    // Bytes of C that a multiprocessor stores in a cycle, and nothing else meanwhile.
-    double bytes_stored() const {
-        bool const aligned = rows_are_aligned();
-        if (has_one_stage()) return aligned ? 17 : row_bytes_ % 4 == 0 ? 11 : 9.5;
-        return blocks_ > 1 ? (aligned ? 24 : 11) : aligned ? 13 : 6.5;
-    }
-    // A block that could have others beside it waits for its copies. Words have separate costs.
-    double slowed_alone(double beside) const {
-        bool const copies = t_.stages > 1 && !by_words() && !shifts();
-        return copies && element_ == 2 && beside < 2 ? 1.5 : 1;
-    }
-    double uneven(double idle, double pairs, double items) const {
-        return uneven_on_tensor_cores(idle, pairs, items, 0.1);
-    }
-    // Pieces of lines of B along n that begin anywhere: each step reads other pages, at half of the rate, and so do
-    // blocks that have other parts of k.
-    double scattered() const {
-        double const bytes_of_b = real(s_.k) * real(s_.n) * size_;
-        bool const pages = shifts() && !layout_.b_along_k && s_.m <= t_.m && bytes_of_b > 4e6;
-        return pages ? 1.8 + 0.03 * parts_ : 1;
-    }
-    double gathering_begins() const { return 3800; }
+    {"hw", {128, 128, 64, 64, 32, 3}, 1}, {"hw", {64, 64, 64, 32, 32, 3}, 3},
+    {"hw", {32, 64, 64, 16, 32, 4}, 3},   {"hw", {16, 64, 64, 16, 16, 6}, 3},
+    {"hw", {128, 128, 32, 64, 32, 1}, 2}, {"hw", {64, 64, 32, 32, 32, 1}, 4},
+    {"b", {128, 128, 128, 64, 32, 3}, 1}, {"b", {64, 64, 128, 32, 32, 3}, 3},
+    {"45", {128, 64, 128, 32, 32, 3}, 1}, {"45", {64, 64, 128, 32, 32, 3}, 2},
+    {"t", {128, 128, 32, 64, 32, 3}, 1},  {"t", {64, 64, 32, 32, 32, 3}, 3},
 };
 
 template <class F>
 void cuda_mma::candidates(cuda_query const& q, F& f) {
-    ways_of_built_in<cuda_mma_cost, cuda_mma>(q, f);
+    ways_of_built_in<cuda_mma>(q, f);
 }
 template <class F>
 void cuda_mma::candidates_as_given(cuda_query const& q, F& f) const {
-    if (takes_type(q.device, q.type) && !q.layout.widens()) ways_as_given<cuda_mma_cost>(q, *this, f);
+    if (takes_type(q.device, q.type) && !q.layout.widens()) ways_as_given(q, *this, f);
 }
 
 STRATAGEMM_END

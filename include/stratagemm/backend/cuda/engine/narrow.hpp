@@ -138,7 +138,7 @@ void cuda_narrow::candidates(cuda_query const& q, F& f) {
     bool const gathers = way.part > 0 && !way.together;
     way.cycles = cycles_of_few_columns(q, few, gathers, reading);
     // Launches take most of the time of small products, and tiles may need fewer launches.
-    double const queued = read_once ? 0 : launching(1 + gathers + few.copied, false);
+    double const queued = read_once ? 0 : launching(1 + gathers + few.copied);
     if (way.cycles < queued) way.cycles = queued;
     // Tiles of doubles on the tensor cores read an A along k as fast as this kernel, and need no copy of B.
     bool const by_tiles = q.type == 'd' && q.device.capability >= 90 && s.n > 4 && q.layout.a_along_k;

@@ -44,7 +44,7 @@ struct cuda_parts_of_k {
                                   : by_cluster ? joining + 220 * real(some)
                                                : gathering + 150 * real(some);
             double const working = 3300 + summing(some) + adding,
-                         queued = launching(some > 1 && !by_cluster ? 2 : 1, false);
+                         queued = launching(some > 1 && !by_cluster ? 2 : 1);
             double const needs = working > queued ? working : queued;
             if (needs < cycles) cycles = needs, together = by_cluster, parts = some;
         }

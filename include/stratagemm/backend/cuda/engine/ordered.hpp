@@ -169,7 +169,7 @@ inline double cycles_of_ordered(cuda_ordered const& t, cuda_sides const& s, std:
                  reading = traffic / (rate * static_cast<double>(units * t.cluster)) * slowed;
     double const meeting = t.cluster > 1 ? up(blocks, units) * (element == 2 ? 1500 : 300) : 0;
     double const working = (element == 2 ? 4800 : 5300) + meeting + (summing > reading ? summing : reading),
-                 queued = launching(1, false);
+                 queued = launching(1);
     return working > queued ? working : queued;
 }
 

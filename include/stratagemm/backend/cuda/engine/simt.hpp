@@ -2,10 +2,16 @@
 #pragma once
 
 #include "simt.cu.hpp"
-#include "tile_cost.hpp"
+#include "tile_counts.hpp"
 #include "tile_launch.hpp"
 
 STRATAGEMM_BEGIN
+
+// How many blocks of `bytes` bytes a multiprocessor has shared memory for, if one block may have `most`. Each block
+// takes 1 KiB more.
+constexpr int blocks_with_room(std::size_t most, std::size_t bytes) {
+    return static_cast<int>((most + 1024) / ((bytes + 127) / 128 * 128 + 1024));
+}
 
 struct cuda_simt {
     static constexpr char const* name = "simt";
@@ -114,6 +120,24 @@ struct cuda_simt {
         return given;
     }
     bool takes_along_k(std::size_t) const { return taken({}).a_along_k; }
+
+    // How operands come.
+    cuda_form form_taken(cuda_query const& q, cuda_way const& way) const {
+        return taken(
+            {.a_along_k = q.layout.a_along_k, .b_along_k = q.layout.b_along_k, .direct = way.shifted});
+    }
+    bool gathers_lines(cuda_query const&, cuda_way const& way) const {
+        return takes_any_lines() && way.shifted;
+    }
+    bool changes_lines(bool along_k, std::size_t) const { return along_k && turns_on_the_way(); }
+    // Some blocks that gather need more shared memory than those that the hardware serves.
+    int blocks_that_gather(cuda_query const& q, cuda_form form, int blocks) const {
+        form.dense = false;
+        form.a_turned = turns_on_the_way() && form.a_along_k,
+        form.b_turned = turns_on_the_way() && form.b_along_k;
+        int const room = blocks_with_room(q.device.shared_bytes, shared_bytes(form));
+        return room < blocks ? room : blocks;
+    }
     template <class Product>
     cuda_form form_of(Product const& p, cuda_way const& way) const;
 
@@ -151,126 +175,23 @@ struct cuda_simt {
 
 template <>
 inline constexpr cuda_built_in<cuda_simt> cuda_tiles_of<cuda_simt>[] = {
-    {"s", {256, 192, 32, 16, 12, 3}, 1, 113}, {"s", {256, 128, 32, 8, 16, 4}, 1, 112},
-    {"s", {128, 128, 32, 8, 16, 3}, 2, 113},  {"s", {128, 96, 32, 8, 12, 3}, 2, 109},
-    {"s", {96, 96, 32, 8, 12, 3}, 2, 80},     {"s", {64, 192, 32, 8, 12, 3}, 2, 109},
-    {"s", {128, 64, 32, 8, 8, 3}, 3, 104},    {"s", {64, 128, 32, 8, 8, 3}, 3, 103},
-    {"s", {64, 64, 32, 8, 4, 3}, 4, 92},      {"s", {64, 64, 32, 4, 4, 3}, 2, 78},
-    {"s", {64, 32, 32, 4, 4, 3}, 4, 81},      {"s", {32, 64, 32, 4, 4, 3}, 4, 81},
-    {"s", {16, 128, 32, 4, 4, 3}, 4, 78},     {"s", {128, 16, 32, 4, 4, 3}, 4, 77},
-    {"s", {32, 32, 32, 4, 4, 3}, 8, 78},
-};
-
-// How many blocks of `bytes` bytes a multiprocessor has shared memory for, if one block may have `most`. Each block
-// takes 1 KiB more.
-constexpr int blocks_with_room(std::size_t most, std::size_t bytes) {
-    return static_cast<int>((most + 1024) / ((bytes + 127) / 128 * 128 + 1024));
-}
-
-class cuda_simt_cost : public cuda_tile_cost<cuda_simt_cost, cuda_simt> {
-    using base = cuda_tile_cost<cuda_simt_cost, cuda_simt>;
-    friend base;
-
-public:
-    cuda_simt_cost(cuda_query const& q, cuda_simt const& t, int blocks, double rate, cuda_way const& way)
-        : base(q, t,
-               t.taken(
-                   {.a_along_k = q.layout.a_along_k, .b_along_k = q.layout.b_along_k, .direct = way.shifted}),
-               blocks, rate, way) {
-        if (!gathers()) return;
-        // Some blocks that gather need more shared memory than those that the hardware serves.
-        bool const turns = t_.turns_on_the_way();
-        cuda_form gathered = form_;
-        gathered.dense = false;
-        gathered.a_turned = turns && form_.a_along_k, gathered.b_turned = turns && form_.b_along_k;
-        int const room = blocks_with_room(shared_bytes_, t_.shared_bytes(gathered));
-        if (room < blocks_) blocks_ = room;
-    }
-
-private:
-    bool takes_lines() const { return t_.takes_any_lines() && how_.shifted && copies_itself(); }
-    // Whether warps beside those that multiply fetch the operands.
-    bool gathers() const { return takes_lines(); }
-    // Floats that gathering copies at a time, or in the time of one. What lies along k is turned, one by one.
-    static double unit_of(std::ptrdiff_t line) { return line % 4 == 0 ? 4 : line % 2 == 0 ? 1.3 : 1; }
-    double unit_of_a() const { return layout_.a_along_k && t_.turns_on_the_way() ? 1 : unit_of(line_of_a()); }
-    double unit_of_b() const { return layout_.b_along_k && t_.turns_on_the_way() ? 1 : unit_of(line_of_b()); }
-
-    double begins() const { return 5300; }
-    double fetching(double share, std::ptrdiff_t depth) const {
-        if (!gathers()) return base::fetching(share, depth);
-        // The gathering threads have a limited number of requests under way at a time. Lines that only one tile reads
-        // come from memory, which takes longer.
-        double const rows = t_.m, cols = t_.n, terms = up(depth, t_.k) * t_.k;
-        double const of_a = rows / unit_of_a() * (1 + 0.55 * size_of_a_ / size_ / up(s_.n, t_.n)),
-                     of_b = cols / unit_of_b() * (1 + 0.55 * size_of_b_ / size_ / up(s_.m, t_.m));
-        return (of_a + of_b) * terms * size_ / 23;
-    }
-    // Cycles until the operands of a step of k have come.
-    double shortest_step(double) const {
-        if (!gathers()) return 1150;
-        return longer(1150, (t_.turns_on_the_way() ? 12 : 18) * (t_.m / unit_of_a() + t_.n / unit_of_b()));
-    }
-    // Cycles until threads of `beside` blocks have gathered the first step of their tiles, beyond those that begins()
-    // counts. Products that a cluster adds up are small, and the cost is accurate enough without these cycles, except
-    // where lanes widen an operand and wait for it.
-    double filling(double beside) const {
-        if (how_.together && !layout_.widens()) return 0;
-        return gathers() ? 2100 + 0.45 * beside * fetching(1, t_.k) : 700;
-    }
-    // All blocks ask for the first steps of their parts at once. Large tiles that the hardware fetches wait for that
-    // if their parts have few steps and B lies along n.
-    double short_parts(double beside, std::ptrdiff_t depth) const {
-        double const steps = up(depth, t_.k);
-        bool const large = !gathers() && !layout_.b_along_k && t_.sums() > 64;
-        return large && how_.part > 0 && !how_.together && steps < 8 ? 1500 * (8 - steps) * beside : 0;
-    }
-    // Bytes of C that a multiprocessor stores in a cycle, and nothing else meanwhile.
-    double bytes_stored() const {
-        bool const aligned = rows_are_aligned();
-        // Blocks that gather are not in step: some store while others multiply.
-        if (gathers()) {
-            if (t_.sums() <= 64) return aligned ? 24 : 11;
-            return s_.k <= 128 ? (aligned ? 9 : 6.5) : aligned ? 13 : 8;
-        }
-        // It takes longer where k ends within a step.
-        double const within = aligned && s_.k % t_.k != 0 ? 2 / 3.0 : 1;
-        if (form_.direct && !aligned) return t_.sums() > 96 ? 8.5 : 10;
-        return t_.sums() > 128 ? (aligned ? 12 * within : 7) : aligned ? 24 * within : 8.5;
-    }
-    // Blocks are not in step: some store while others multiply.
-    double exposed(double beside) const { return beside > 1 ? 0.8 : 1; }
-    // If each block has one tile, and fetches by hardware, all of them store at the same time, no faster than memory.
-    double storing_in_step(double tiles, double stored) const {
-        if (gathers() || how_.part > 0 || tiles_ > real(units_ * blocks_)) return 0;
-        return 0.8 * tiles * elements_of_tile() * stored * units_ / memory_;
-    }
-    // Fewer blocks than a multiprocessor has room for do not keep it busy. Each warp waits for its operands; the fewer
-    // sums the warp can work on meanwhile, the longer it waits.
-    double slowed_alone(double beside) const {
-        double const warps = beside * real(t_.threads()) / 128;
-        return 1 + 2.2 / (warps * warps * __builtin_sqrt(real(t_.micro_m) * t_.micro_n));
-    }
-    std::ptrdiff_t terms_of(std::ptrdiff_t depth) const { return t_.terms(depth); }
-    // Where operands do not lie as the tile takes them soonest.
-    double rate_by_layout() const {
-        if (!gathers()) return (form_.direct ? 0.92 : 1) * 1.03;
-        if (t_.threads() == 96) return 1.16;
-        if (!t_.turns_on_the_way()) return 1;
-        // An operand that is turned on the way lies better than lines along k. Where both operands are turned, threads
-        // with many sums wait for shared memory.
-        bool const both_turned = layout_.a_along_k && layout_.b_along_k;
-        return t_.sums() <= 32 ? 1.07 : (t_.sums() == 64 ? 1 : 1.04) - (both_turned ? 0.06 : 0);
-    }
+    {"s", {256, 192, 32, 16, 12, 3}, 1}, {"s", {256, 128, 32, 8, 16, 4}, 1},
+    {"s", {128, 128, 32, 8, 16, 3}, 2},  {"s", {128, 96, 32, 8, 12, 3}, 2},
+    {"s", {96, 96, 32, 8, 12, 3}, 2},    {"s", {64, 192, 32, 8, 12, 3}, 2},
+    {"s", {128, 64, 32, 8, 8, 3}, 3},    {"s", {64, 128, 32, 8, 8, 3}, 3},
+    {"s", {64, 64, 32, 8, 4, 3}, 4},     {"s", {64, 64, 32, 4, 4, 3}, 2},
+    {"s", {64, 32, 32, 4, 4, 3}, 4},     {"s", {32, 64, 32, 4, 4, 3}, 4},
+    {"s", {16, 128, 32, 4, 4, 3}, 4},    {"s", {128, 16, 32, 4, 4, 3}, 4},
+    {"s", {32, 32, 32, 4, 4, 3}, 8},
 };
 
 template <class F>
 void cuda_simt::candidates(cuda_query const& q, F& f) {
-    ways_of_built_in<cuda_simt_cost, cuda_simt>(q, f);
+    ways_of_built_in<cuda_simt>(q, f);
 }
 template <class F>
 void cuda_simt::candidates_as_given(cuda_query const& q, F& f) const {
-    if (q.type == 's') ways_as_given<cuda_simt_cost>(q, *this, f);
+    if (q.type == 's') ways_as_given(q, *this, f);
 }
 
 template <class Product>

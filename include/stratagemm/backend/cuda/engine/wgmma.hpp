@@ -1,126 +1,36 @@
 // Narrow types, and floats rounded to tf32, by warpgroups of sm_90a; tiles are fetched by hardware.
 #pragma once
 
-#include "tile_cost.hpp"
+#include "tile_counts.hpp"
 #include "tile_launch.hpp"
 #include "wgmma_widths.hpp"
 
 STRATAGEMM_BEGIN
 
-class cuda_wgmma_cost : public cuda_tile_cost<cuda_wgmma_cost, cuda_wgmma> {
-    using base = cuda_tile_cost<cuda_wgmma_cost, cuda_wgmma>;
-    friend base;
-
-public:
-    cuda_wgmma_cost(cuda_query const& q, cuda_wgmma const& t, int blocks, double rate, cuda_way const& way)
-        : cuda_wgmma_cost(
-              q, t, t.taken(q.element, {.a_along_k = q.layout.a_along_k, .b_along_k = q.layout.b_along_k}),
-              blocks, rate, way) {}
-
-private:
-    cuda_wgmma_cost(cuda_query const& q, cuda_wgmma const& t, cuda_form const& form, int blocks, double rate,
-                    cuda_way const& way)
-        : base(q, t.lying_on_c(form, q.element), form, blocks, rate, way) {}
-
-    bool in_large_cluster() const { return element_ == 2 && blocks_of_cluster(t_) >= 4; }
-    bool is_small() const { return t_.m * t_.n <= 128 * 128; }
-
-    // Blocks of a cluster begin together. The largest clusters fetch so little that their tiles come sooner, small tiles
-    // most of all.
-    double begins() const {
-        int const blocks = blocks_of_cluster(t_);
-        if (blocks <= 4) return blocks > 1 ? 7000 : 5300;
-        if (t_.has_three_groups()) return 6000;
-        return element_ != 2 ? 4100 : t_.m * t_.n > 64 * 64 ? 6500 : 4800;
-    }
-    // Whether tiles of B begin within lines of the cache: B lies along n, and the width of a tile is no multiple of
-    // such a line.
-    bool begins_within() const { return t_.columns_fetched(element_, form_.b_along_k) > t_.n; }
-    double slowed(std::ptrdiff_t line, double share, bool begins_within = false) const {
-        std::size_t const bytes = static_cast<std::size_t>(line) * element_;
-        // Sectors of 32 bytes that two lines share are fetched for both. If lines begin at multiples of 64 bytes, every
-        // other one begins within a line of the cache.
-        bool const pairs = element_ < 4, of_pairs = element_ == 2, small_ones = of_pairs && is_small();
-        double const most = bytes % 64 == 0 && !begins_within ? (small_ones ? 1.2 : 1.55)
-                            : bytes % 32 == 0                 ? (small_ones ? 1.65 : 2.1)
-                            : of_pairs                        ? 2.4
-                                                              : 3;
-        bool const within = bytes % 128 != 0 || begins_within;
-        // Multiprocessors share paths to the second-level cache, which small tiles keep busy.
-        if (!within && pairs) {
-            double const busy = share * (is_small() ? 1.4 : 1.3);
-            return busy > 1 ? busy : 1;
-        }
-        // If lines begin within lines of the cache, half of the multiprocessors keep more than half of the paths busy,
-        // unless none of them shares a path.
-        if (pairs && share > 0.5) share = __builtin_sqrt(share);
-        return within && most * share > 1 ? most * share : 1.0;
-    }
-    // Hardware fills its boxes with zeros, and a box of lines along k has no more lines than there are.
-    double fetching(double share, std::ptrdiff_t depth) const {
-        double const rows = !form_.a_along_k || s_.m > t_.m ? t_.m : real(s_.m);
-        double const cols = !form_.b_along_k ? t_.columns_fetched(element_, false)
-                            : s_.n > t_.n    ? t_.n
-                                             : real(s_.n);
-        return fetching_of(rows, cols, up(depth, t_.k) * t_.k, share);
-    }
-    // Lines that arrive in several blocks at once arrive sooner.
-    double share_of_bytes() const { return in_large_cluster() ? 0.75 : 1; }
-    // Cycles until the operands of a step have come: a stage comes so long after its request; all are on their way.
-    double shortest_step(double) const {
-        if (element_ == 2) return 2200.0 / t_.stages;
-        return reads_pages() || streams() ? 650 : 400;
-    }
-    // Bytes of C that a multiprocessor stores in a cycle, and nothing else meanwhile. A warpgroup has so much on its
-    // way.
-    double bytes_stored() const {
-        bool const aligned = rows_are_aligned();
-        if (aligned && result_ > size_) return t_.m > 64 ? 10 : 8;
-        if (aligned) return t_.has_three_groups() ? 11 : 13;
-        return (row_bytes_ % 4 == 0 ? 9 : 6.5) / (t_.m == 64 && element_ == 2 ? 2 : 1);
-    }
-    double storing_sums_rate() const { return 25; }
-    // In a second and last round, sums of parts are stored as slowly as rows that the hardware's copies do not take.
-    // After more rounds it makes no difference.
-    bool stores_to_workspace() const { return element_ == 2 && how_.whole > 0 && how_.whole <= units_; }
-    // Rows that are aligned are left to the hardware while the next tile is multiplied.
-    bool stores_meanwhile(double stored) const {
-        return rows_are_aligned() && !(stores_to_workspace() && stored >= 4);
-    }
-    double between_tiles() const { return 600; } // nothing is multiplied
-    double uneven(double idle, double pairs, double items) const {
-        return uneven_on_tensor_cores(idle, pairs, items, 0.4);
-    }
-    bool waits_for_pairs(double items) const { return items <= units_; }
-    double gathering_begins() const { return element_ == 1 ? 7000 : 2500; }
-};
-
 // The tiles that a built-in one stands for: itself, and others of its kind.
 template <class F>
 void cuda_wgmma::candidates(cuda_query const& q, F& f) {
+    cuda_tile_costs_of const& row = tile_costs_of(name, q.type);
+    bool const b_along_k = q.layout.b_along_k;
     for (auto const& e : cuda_tiles_of<cuda_wgmma>) {
         if (!std::strchr(e.types, q.type)) continue;
-        auto const rate = static_cast<double>(e.rate);
-        bool const b_along_k = q.layout.b_along_k;
-        auto const ask = [&](cuda_wgmma const& t, double of_t) {
-            cuda_ways_of_tile<cuda_wgmma, cuda_wgmma_cost, F>(q, t, e.blocks, of_t, f).ask();
+        float const slower = row.slower[&e - cuda_tiles_of<cuda_wgmma>];
+        auto const ask = [&](cuda_wgmma const& t) {
+            cuda_ways_of_tile<cuda_wgmma, F>(q, t, e.blocks, row.costs, slower, f).ask();
         };
-        auto const with_other_clusters = [&](cuda_wgmma const& given, double of_given) {
-            ask(given, of_given);
-            for_other_clusters(q.device, given, q.sides, q.element, b_along_k,
-                               [&](cuda_wgmma const& t, double part) { ask(t, of_given * part); });
+        auto const with_other_clusters = [&](cuda_wgmma const& given) {
+            ask(given);
+            for_other_clusters(q.device, given, q.sides, q.element, ask);
         };
-        with_other_clusters(e.tile, rate);
-        for_clustered_widths(q.device, e.tile, q.sides, q.element, b_along_k,
-                             [&](cuda_wgmma const& t, double part) { ask(t, rate * part); });
+        with_other_clusters(e.tile);
+        for_clustered_widths(q.device, e.tile, q.sides, q.element, b_along_k, ask);
         if (q.element == 2 || (q.element == 1 && b_along_k))
-            for_other_widths(q.device, e.tile, q.sides, q.element, b_along_k,
-                             [&](cuda_wgmma const& t, double part) { with_other_clusters(t, rate * part); });
+            for_other_widths(q.device, e.tile, q.sides, q.element, b_along_k, with_other_clusters);
     }
 }
 template <class F>
 void cuda_wgmma::candidates_as_given(cuda_query const& q, F& f) const {
-    if (takes_type(q.device, q.type) && !q.layout.widens()) ways_as_given<cuda_wgmma_cost>(q, *this, f);
+    if (takes_type(q.device, q.type) && !q.layout.widens()) ways_as_given(q, *this, f);
 }
 
 // What the hardware cannot fetch is always copied.

@@ -7,8 +7,7 @@ STRATAGEMM_BEGIN
 
 // Tiles of wgmma as wide as a round of blocks needs, or as wide as a round needs where blocks share k. Built-in tiles
 // have multiples of 64 columns, up to 256. These have multiples of 16, which instructions of all types take, and up to
-// 304 for two warpgroups: so rows of 16-bit tiles begin with sectors of 32 bytes of memory. Calls f(tile, rate); the
-// rate is a part of the rate of `tile`.
+// 304 for two warpgroups: so rows of 16-bit tiles begin with sectors of 32 bytes of memory. Calls f(tile).
 template <class F>
 void for_other_widths(cuda_device const& d, cuda_wgmma const& tile, cuda_sides const& s, std::size_t element,
                       bool b_along_k, F const& f) {
@@ -25,22 +24,14 @@ void for_other_widths(cuda_device const& d, cuda_wgmma const& tile, cuda_sides c
         cuda_wgmma other = tile;
         other.n = static_cast<short>(n), other.stages = 8;
         while (other.stages > 2 && !other.can_run(d, element, b_along_k)) --other.stages;
-        f(other, 1 - 0.0011 * static_cast<double>(n < tile.n ? tile.n - n : n - tile.n));
+        f(other);
     };
     for (std::ptrdiff_t parts = 8; parts > 1 && s.count == 1; --parts) with(d.units / parts);
     for (std::ptrdiff_t rounds = 1; rounds <= 4; ++rounds) with(rounds * d.units);
 }
 
-// The factor for the rate of a small tile of 16 bits in clusters of four or eight blocks, each of which fetches a part
-// of the operands that all blocks multiply.
-inline double rate_in_clusters(cuda_wgmma const& t, bool b_along_k, std::size_t element) {
-    if (element != 2 || blocks_of_cluster(t) < 4 || t.has_three_groups()) return 1;
-    if (t.m > 64) return t.n >= 128 ? 1.15 : b_along_k ? 1.06 : 1;
-    return b_along_k ? 1.4 : 1.12;
-}
-
 // Small tiles of 16 bits for clusters of four or eight blocks, as wide as one round of such clusters needs: they leave
-// some multiprocessors idle. Calls f(tile, rate); the rate is a part of the rate of `tile`.
+// some multiprocessors idle. Calls f(tile).
 template <class F>
 void for_clustered_widths(cuda_device const& d, cuda_wgmma const& tile, cuda_sides const& s,
                           std::size_t element, bool b_along_k, F const& f) {
@@ -61,24 +52,22 @@ void for_clustered_widths(cuda_device const& d, cuda_wgmma const& tile, cuda_sid
             if (n > tile.n || n <= tile.n - 64 || n % (8 * below) != 0 || half_empty) continue;
             other.n = static_cast<short>(n), other.stages = 8;
             while (other.stages > 2 && !other.can_run(d, element, b_along_k)) --other.stages;
-            f(other,
-              (1 - 0.0011 * static_cast<double>(tile.n - n)) * rate_in_clusters(other, b_along_k, element));
+            f(other);
         }
 }
 
 // Clusters that share small tiles of A and B, all of which run at a time, and pairs that share large tiles of A: where
-// the rows of tiles are an odd number, built-in pairs below each other would have a tile too many. Calls f(tile, rate);
-// the rate is a part of the rate of `tile`.
+// the rows of tiles are an odd number, built-in pairs below each other would have a tile too many. Calls f(tile).
 template <class F>
 void for_other_clusters(cuda_device const& d, cuda_wgmma const& tile, cuda_sides const& s,
-                        std::size_t element, bool b_along_k, F const& f) {
+                        std::size_t element, F const& f) {
     int const largest = tile.has_three_groups() ? 192 * 128 : 128 * 128; // no others so large are measured
     if (element == 4 || tile.cluster > 1) return;
     std::ptrdiff_t const rows = (s.m - 1) / tile.m + 1, cols = (s.n - 1) / tile.n + 1;
     cuda_wgmma other = tile;
     if (tile.m * tile.n > largest) {
         other.beside = 2;
-        if (element == 2 && cols > 1) f(other, tile.has_three_groups() ? 1 : 0.97);
+        if (element == 2 && cols > 1) f(other);
         return;
     }
     for (int const below : {1, 2, 4, 8})
@@ -89,8 +78,7 @@ void for_other_clusters(cuda_device const& d, cuda_wgmma const& tile, cuda_sides
             if (blocks == 1 || blocks > 8 || half_empty) continue;
             std::ptrdiff_t const all =
                 ((rows - 1) / below + 1) * ((cols - 1) / beside + 1) * blocks * s.count;
-            if (all <= units_filled(blocks_of_cluster(other), d.units))
-                f(other, rate_in_clusters(other, b_along_k, element));
+            if (all <= units_filled(blocks_of_cluster(other), d.units)) f(other);
         }
 }
 

@@ -1,0 +1,212 @@
+// Every way that the engines of the CUDA backend have to run random products, and files of what the ways took: what
+// choosing is fitted to and judged by.
+#pragma once
+
+#include <stratagemm/backend/cuda.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <istream>
+#include <iterator>
+#include <map>
+#include <ostream>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+namespace sg = stratagemm;
+using sg::index_t;
+
+struct cuda_way_taken {
+    std::size_t engine = 0; // its number
+    sg::cuda_configuration tile;
+    sg::cuda_way way;
+    double microseconds = 0;
+};
+
+// A product, by the letter of its type; and the family of shapes that it was drawn from.
+struct cuda_shape {
+    char type = 's';
+    std::string family;
+    sg::cuda_sides sides{};
+    bool a_along_k = true, b_along_k = false;
+
+    sg::cuda_layout layout() const {
+        return {.a_along_k = a_along_k || sides.m == 1, .b_along_k = b_along_k || sides.n == 1};
+    }
+    std::size_t element() const {
+        switch (type) {
+        case 'b':
+        case '4': return 1;
+        case 'w': return 2;
+        case 's':
+        case 't': return 4;
+        case 'z': return 16;
+        default: return 8;
+        }
+    }
+    sg::cuda_query query(sg::cuda_device const& device) const {
+        return {.device = device, .type = type, .element = element(), .sides = sides, .layout = layout()};
+    }
+};
+
+struct cuda_measured {
+    cuda_shape shape;
+    std::vector<cuda_way_taken> ways;
+};
+
+// Takes all ways that engines name.
+struct cuda_all_ways {
+    std::vector<cuda_way_taken> all;
+
+    double least() const { return 1e300; }
+    template <class Engine>
+    void operator()(Engine const& engine, sg::cuda_way const& way, double = 1) {
+        if (way.cycles >= 1e299) return;
+        sg::cuda_configuration const tile = engine;
+        all.push_back({tile.index(), tile, way});
+    }
+};
+inline std::vector<cuda_way_taken> ways_of(sg::cuda_query const& q) {
+    cuda_all_ways ways;
+    sg::cuda_configuration::for_each([&]<class Engine>(Engine const&) {
+        if (Engine::takes(q)) Engine::candidates(q, ways);
+    });
+    // Of few columns an engine names the best way only.
+    for (int const parts : {1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128})
+        for (bool const together : {false, true})
+            if (parts <= q.sides.k / 32 && !(together && (parts == 1 || parts > 8)))
+                sg::cuda_narrow{.parts = static_cast<short>(parts), .together = together}.candidates_as_given(
+                    q, ways);
+    return std::move(ways.all);
+}
+
+// Shapes of six families: sides of any length; few rows, as inference has; near squares; deep; batches; large. Kernels
+// take C as it lies, or turned; these shapes are as kernels take them.
+inline cuda_shape draw_shape(std::mt19937& from, char type, int number) {
+    auto const below = [&](double most) { return static_cast<double>(from()) * 0x1p-32 * most; };
+    auto const side = [&](double shortest, double longest) {
+        auto const length =
+            static_cast<index_t>(shortest * std::exp2(below(std::log2(longest / shortest))) + 0.5);
+        return below(2) < 1 && length > 16 ? (length + 15) / 16 * 16 : length;
+    };
+    cuda_shape x;
+    x.type = type;
+    x.a_along_k = below(2) < 1, x.b_along_k = below(2) < 1;
+    sg::cuda_sides& s = x.sides;
+    switch (number % 9) {
+    case 0: x.family = "rows", s = {side(1, 256), side(512, 16384), side(512, 16384), 1}; break;
+    case 1: {
+        double const all = 64 * std::exp2(below(7));
+        auto const near = [&] { return side(all / 1.5, all * 1.5); };
+        x.family = "square", s = {near(), near(), near(), 1};
+        break;
+    }
+    case 2: x.family = "deep", s = {side(16, 1024), side(16, 1024), side(2048, 65536), 1}; break;
+    case 3: x.family = "batch", s = {side(16, 512), side(16, 512), side(16, 512), side(4, 256)}; break;
+    case 4: x.family = "large", s = {side(1536, 6144), side(1536, 6144), side(1536, 6144), 1}; break;
+    default: x.family = "any", s = {side(1, 8192), side(1, 8192), side(1, 8192), 1};
+    }
+    s = sg::oriented(type, s);
+    return x;
+}
+
+// A file has a line with the device, lines that number configurations as tuning keeps them (for an engine without tiles
+// its number alone), and for each product a line with its type, family, sides and layout, followed by a line for each
+// way that begins with a blank: the number of its configuration; part, whole, and the letters t and s for together and
+// shifted, or a dash; microseconds.
+class cuda_ways_writer {
+public:
+    cuda_ways_writer(std::ostream& to, sg::cuda_device const& d) : to_(to) {
+        to_ << "device " << d.capability << ' ' << d.units << ' ' << d.shared_bytes << ' ' << d.cache_bytes
+            << ' ' << d.bytes_per_cycle << ' ' << d.name << '\n';
+    }
+    void operator()(cuda_shape const& x) {
+        to_ << x.type << ' ' << x.family << ' ' << x.sides.m << ' ' << x.sides.n << ' ' << x.sides.k << ' '
+            << x.sides.count << ' ' << (x.a_along_k ? 'N' : 'T') << (x.b_along_k ? 'T' : 'N') << std::endl;
+    }
+    void operator()(cuda_way_taken const& w) {
+        std::vector<short> values = values_of(w.tile);
+        if (w.tile.index() != w.engine) values = {static_cast<short>(w.engine)};
+        auto const [at, is_new] = tiles_.try_emplace(values, tiles_.size());
+        if (is_new) {
+            to_ << "tile " << at->second;
+            for (short const v : values) to_ << ' ' << v;
+            to_ << '\n';
+        }
+        char time[24];
+        std::snprintf(time, sizeof time, "%.4g", w.microseconds);
+        to_ << ' ' << at->second << ' ' << w.way.part << ' ' << w.way.whole << ' ' << flags_of(w.way) << ' '
+            << time << '\n';
+    }
+
+private:
+    static std::string flags_of(sg::cuda_way const& way) {
+        std::string const flags = std::string(way.together ? "t" : "") + (way.shifted ? "s" : "");
+        return flags.empty() ? "-" : flags;
+    }
+
+    std::ostream& to_;
+    std::map<std::vector<short>, std::size_t> tiles_;
+};
+
+struct cuda_file {
+    sg::cuda_device device;
+    std::vector<cuda_measured> products;
+};
+
+inline cuda_shape read_shape(std::istream& words, char type) {
+    cuda_shape x;
+    std::string layout;
+    x.type = type;
+    words >> x.family >> x.sides.m >> x.sides.n >> x.sides.k >> x.sides.count >> layout;
+    if (!words || layout.size() != 2)
+        throw std::runtime_error("a product has a family, four sides and a layout");
+    x.a_along_k = layout[0] == 'N', x.b_along_k = layout[1] == 'T';
+    return x;
+}
+inline cuda_way_taken read_way(std::istream& words, std::vector<std::vector<short>> const& tiles) {
+    cuda_way_taken w;
+    std::size_t tile = 0;
+    std::string flags;
+    words >> tile >> w.way.part >> w.way.whole >> flags >> w.microseconds;
+    if (!words || tile >= tiles.size())
+        throw std::runtime_error("a way has a tile, part, whole, flags and a time");
+    w.engine = static_cast<std::size_t>(tiles[tile][0]);
+    std::vector<short> values = tiles[tile];
+    values.resize(11);
+    w.tile = sg::cuda_configuration::of(values);
+    w.way.together = flags.find('t') != std::string::npos,
+    w.way.shifted = flags.find('s') != std::string::npos;
+    return w;
+}
+inline cuda_file read_ways(std::istream& in) {
+    cuda_file file;
+    std::vector<std::vector<short>> tiles;
+    for (std::string line, word; std::getline(in, line);) {
+        std::istringstream words(line);
+        if (line.empty()) continue;
+        if (line[0] == ' ') {
+            if (file.products.empty()) throw std::runtime_error("a way comes before any product");
+            file.products.back().ways.push_back(read_way(words, tiles));
+        } else if (words >> word && word == "device") {
+            sg::cuda_device& d = file.device;
+            words >> d.capability >> d.units >> d.shared_bytes >> d.cache_bytes >> d.bytes_per_cycle >>
+                std::ws;
+            std::getline(words, d.name);
+        } else if (word == "tile") {
+            words >> word;
+            tiles.emplace_back(std::istream_iterator<short>(words), std::istream_iterator<short>());
+        } else if (word.size() == 1) {
+            file.products.push_back({read_shape(words, word[0]), {}});
+        }
+    }
+    return file;
+}
+
+} // namespace bench
