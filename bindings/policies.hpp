@@ -1,13 +1,11 @@
 // The policies that a text may name, such as STRATAGEMM_POLICY or an argument in Python, each a type of the library.
 #pragma once
 
+#include "names.hpp"
+
 #include <stratagemm/algorithm/verified.hpp>
 #include <stratagemm/stratagemm.hpp>
 
-#include <cstddef>
-#include <span>
-#include <string>
-#include <string_view>
 #include <variant>
 
 namespace stratagemm_bindings {
@@ -21,10 +19,6 @@ struct named_policy {
     char const* name;
     any_policy policy;
 };
-
-// The place of a text among names, or -1 and what is wrong with the text: where, and what may be written instead. Spaces
-// are skipped.
-std::ptrdiff_t find_name(std::string_view text, std::span<char const* const> names, std::string& error);
 
 // All policies of the host.
 std::span<named_policy const> policies();

@@ -1,4 +1,5 @@
 // What becomes of arguments that BLAS does not allow, and of what it has no way to report.
+#include "../variables.hpp"
 #include "beneath.hpp"
 #include "call.hpp"
 
@@ -75,8 +76,7 @@ void report_to_cblas(decltype(cblas_xerbla)* report, caller const& who, int argu
 [[gnu::cold]] void refuse_layout(caller const& who) { refuse(who, 0); }
 
 [[gnu::cold]] void give_up(char const* what) {
-    std::fprintf(stderr, "stratagemm-blas: %s\n", what);
-    std::exit(2);
+    stratagemm_bindings::variables("stratagemm-blas").give_up(what);
 }
 
 } // namespace stratagemm_blas

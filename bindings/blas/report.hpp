@@ -1,16 +1,15 @@
 // A name that this library exports: who does its calls, and how many there were.
 #pragma once
 
+#include "../counts.hpp"
 #include "beneath.hpp"
 #include "settings.hpp"
-
-#include <cstdint>
 
 namespace stratagemm_blas {
 
 class symbol {
 public:
-    constexpr symbol(char const* name, width integers) : name_(name), integers_(integers) {}
+    constexpr symbol(char const* name, width integers) : counts_(name), integers_(integers) {}
     symbol(symbol const&) = delete;
 
     // The function beneath, if a call of so many flops is left to that; else null.
@@ -24,36 +23,33 @@ public:
 
 private:
     friend class counted_call;
-    friend void begin_report();
-    friend void print_report();
     // Ends a program whose integers have another width.
     [[gnu::cold, gnu::noinline]] void check_width();
     [[gnu::cold, gnu::noinline]] void* address_beneath();
-    void add(double flops, std::int64_t nanoseconds, bool is_left);
 
-    char const* name_;
+    stratagemm_bindings::call_counts counts_;
     width integers_;
     void* beneath_ = nullptr; // atomic, as all below
-    bool is_checked_ = false, is_searched_ = false, is_listed_ = false;
-    std::int64_t calls_ = 0, left_ = 0, nanoseconds_ = 0;
-    double flops_ = 0;
-    symbol* next_ = nullptr; // of those that were called
+    bool is_checked_ = false, is_searched_ = false;
 };
 
 // Counts a call while it lives, if the report is wanted.
 class counted_call {
 public:
     counted_call(symbol& s, double flops, bool is_left)
-        : symbol_(s), flops_(flops), begin_(environment().reports ? now() : 0), is_left_(is_left) {}
+        : counts_(s.counts_), flops_(flops), begin_(environment().reports ? counts_.now() : 0),
+          is_left_(is_left) {}
     counted_call(counted_call const&) = delete;
     ~counted_call() {
-        if (begin_ != 0) symbol_.add(flops_, now() - begin_, is_left_);
+        if (begin_ == 0) return;
+        if (is_left_)
+            counts_.add_left();
+        else
+            counts_.add_done(flops_, counts_.now() - begin_);
     }
 
 private:
-    static std::int64_t now();
-
-    symbol& symbol_;
+    stratagemm_bindings::call_counts& counts_;
     double flops_;
     std::int64_t begin_;
     bool is_left_;

@@ -1,16 +1,13 @@
 // Products on CUDA devices, queued on a stream.
+#include "../device_policies.hpp"
 #include "device.hpp"
 #include "stated.hpp"
-
-#include <stratagemm/algorithm/ozaki.hpp>
-#include <stratagemm/algorithm/strassen.hpp>
-#include <stratagemm/backend/cuda.hpp>
 
 namespace stratagemm_python {
 namespace {
 
-enum device_policy { plain, invariant, strassen, ozaki };
-constexpr char const* names[] = {"cuda", "cuda(invariant)", "strassen(cuda)", "ozaki(cuda)"};
+using stratagemm_bindings::device_policy;
+constexpr auto& names = stratagemm_bindings::device_policy_names;
 
 // DLPack counts the streams that have no handle: 1 is the legacy default stream, 2 that of each thread.
 sg::cuda device_at(int number, dlpack::stream const& on) {
@@ -21,13 +18,8 @@ sg::cuda device_at(int number, dlpack::stream const& on) {
 }
 // f(policy)
 template <class F>
-outcome with_policy(int number, sg::cuda gpu, F const& f) {
-    switch (number) {
-    case invariant: gpu.invariant = true; return f(gpu);
-    case strassen: return f(sg::strassen{gpu});
-    case ozaki: return f(sg::ozaki{gpu});
-    default: return f(gpu);
-    }
+outcome with_policy(int number, sg::cuda const& gpu, F const& f) {
+    return stratagemm_bindings::with_device_policy(device_policy{number}, gpu, f);
 }
 
 // The epilogue of a call, for sums of type S on a device; the values of a bias stay where they are.

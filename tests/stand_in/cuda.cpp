@@ -39,7 +39,10 @@ struct thread_state {
 };
 
 struct CUctx_st {};
-struct CUstream_st {};
+struct CUstream_st {
+    unsigned long long number;
+    bool captures = false;
+};
 struct CUevent_st {};
 struct CUmemPoolHandle_st {};
 struct CUmod_st {
@@ -338,6 +341,13 @@ CUctx_st context;
 CUmemPoolHandle_st pool;
 thread_local std::vector<CUcontext> contexts;
 
+// What would break the capture of a graph, if one is captured. Launches are let through, and run at once.
+int captures = 0; // streams; atomic
+CUresult unless_captured() {
+    return __atomic_load_n(&captures, __ATOMIC_RELAXED) > 0 ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+                                                            : CUDA_SUCCESS;
+}
+
 } // namespace
 
 extern "C" {
@@ -399,6 +409,10 @@ CUresult cuCtxGetCurrent(CUcontext* c) {
     *c = contexts.empty() ? nullptr : contexts.back();
     return CUDA_SUCCESS;
 }
+CUresult cuCtxGetDevice(CUdevice* device) {
+    *device = 0;
+    return contexts.empty() ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+}
 CUresult cuCtxPushCurrent(CUcontext c) {
     contexts.push_back(c);
     return CUDA_SUCCESS;
@@ -417,6 +431,7 @@ CUresult cuMemPoolCreate(CUmemoryPool* made, CUmemPoolProps const*) {
 CUresult cuMemPoolSetAttribute(CUmemoryPool, CUmemPool_attribute, void*) { return CUDA_SUCCESS; }
 CUresult cuMemPoolTrimTo(CUmemoryPool, std::size_t) { return CUDA_SUCCESS; }
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, CUmemoryPool, CUstream) {
+    if (CUresult const code = unless_captured(); code != CUDA_SUCCESS) return code;
     if (bytes > std::size_t{1} << 30) return CUDA_ERROR_OUT_OF_MEMORY;
     void* p = nullptr;
     CUresult const code = allocate(&p, bytes, CU_MEMORYTYPE_DEVICE);
@@ -479,10 +494,30 @@ CUresult cuEventDestroy(CUevent e) {
     return CUDA_SUCCESS;
 }
 CUresult cuStreamCreate(CUstream* made, unsigned) {
-    *made = new CUstream_st;
+    static unsigned long long count = 1; // the null stream is the first
+    *made = new CUstream_st{__atomic_add_fetch(&count, 1, __ATOMIC_RELAXED)};
     return CUDA_SUCCESS;
 }
-CUresult cuStreamSynchronize(CUstream) { return CUDA_SUCCESS; }
+CUresult cuStreamGetId(CUstream s, unsigned long long* number) {
+    *number = s ? s->number : 1;
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamBeginCapture(CUstream s, CUstreamCaptureMode) {
+    if (!s || s->captures) return CUDA_ERROR_INVALID_VALUE;
+    s->captures = true, __atomic_add_fetch(&captures, 1, __ATOMIC_RELAXED);
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamEndCapture(CUstream s, CUgraph* graph) {
+    if (!s || !s->captures) return CUDA_ERROR_INVALID_VALUE;
+    s->captures = false, __atomic_sub_fetch(&captures, 1, __ATOMIC_RELAXED);
+    *graph = nullptr;
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamIsCapturing(CUstream s, CUstreamCaptureStatus* status) {
+    *status = s && s->captures ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamSynchronize(CUstream) { return unless_captured(); }
 CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned) { return CUDA_SUCCESS; }
 CUresult cuStreamDestroy(CUstream s) {
     delete s;
@@ -490,6 +525,7 @@ CUresult cuStreamDestroy(CUstream s) {
 }
 
 CUresult cuModuleLoadData(CUmodule* made, void const* image) {
+    if (CUresult const code = unless_captured(); code != CUDA_SUCCESS) return code;
     std::size_t bytes = 0;
     std::memcpy(&bytes, image, sizeof(bytes));
     // The file stays open: the loader tells libraries apart by this name, and the next file would get its

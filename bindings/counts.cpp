@@ -1,0 +1,67 @@
+#include "counts.hpp"
+
+#include <cstdio>
+#include <ctime>
+#include <pthread.h>
+#include <unistd.h>
+
+namespace stratagemm_bindings {
+namespace {
+
+call_counts* called = nullptr; // atomic
+
+} // namespace
+
+std::int64_t call_counts::now() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * std::int64_t{1000000000} + t.tv_nsec;
+}
+
+void call_counts::list() {
+    if (__atomic_exchange_n(&is_listed_, true, __ATOMIC_RELAXED)) return;
+    next_ = __atomic_load_n(&called, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&called, &next_, this, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+    }
+}
+
+void call_counts::add_left() {
+    list();
+    __atomic_add_fetch(&left_, 1, __ATOMIC_RELAXED);
+}
+
+void call_counts::add_done(double flops, std::int64_t nanoseconds) {
+    list();
+    __atomic_add_fetch(&calls_, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&nanoseconds_, nanoseconds, __ATOMIC_RELAXED);
+    double before = flops_, after = 0;
+    do after = before + flops;
+    while (!__atomic_compare_exchange(&flops_, &before, &after, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+}
+
+void call_counts::begin() {
+    pthread_atfork(nullptr, nullptr, [] {
+        for (call_counts* s = called; s; s = s->next_)
+            s->calls_ = s->left_ = s->nanoseconds_ = 0, s->flops_ = 0;
+    });
+}
+
+void call_counts::print(char const* library, char const* policy, timed what) {
+    bool const works = what == timed::work;
+    int const width = works ? 24 : 30; // of the longest names
+    std::fprintf(stderr, "%s: process %ld, policy %s\n%-*s %12s %12s %10s %10s\n", library,
+                 static_cast<long>(getpid()), policy, width, "routine", "calls", "left beneath",
+                 works ? "seconds" : "us a call", works ? "GFLOP/s" : "GFLOP");
+    for (call_counts const* s = __atomic_load_n(&called, __ATOMIC_ACQUIRE); s; s = s->next_) {
+        double const seconds = static_cast<double>(s->nanoseconds_) * 1e-9, work = s->flops_ * 1e-9;
+        double const each = s->calls_ > 0 ? seconds * 1e6 / static_cast<double>(s->calls_) : 0;
+        std::fprintf(stderr, "%-*s %12lld %12lld %10.3f %10.1f\n", width, s->name_,
+                     static_cast<long long>(s->calls_), static_cast<long long>(s->left_),
+                     works ? seconds : each,
+                     !works        ? work
+                     : seconds > 0 ? work / seconds
+                                   : 0.0);
+    }
+}
+
+} // namespace stratagemm_bindings

@@ -1,0 +1,39 @@
+// How often the functions of a library were called, and what they did: one report when the program ends.
+#pragma once
+
+#include <cstdint>
+
+namespace stratagemm_bindings {
+
+// Whether a call returns when its work is done, or when that is queued.
+enum class timed : unsigned char { work, queueing };
+
+// The calls of one function. Threads may add to it at once. An object is static: the list of those that were called
+// holds it for ever.
+class call_counts {
+public:
+    explicit constexpr call_counts(char const* name) : name_(name) {}
+    call_counts(call_counts const&) = delete;
+
+    char const* name() const { return name_; }
+    // Of calls that were done here, and of those that were left to the library beneath.
+    void add_done(double flops, std::int64_t nanoseconds);
+    void add_left();
+
+    static std::int64_t now();
+    // A child of fork() counts its own calls.
+    static void begin();
+    // The head of a report, and a line for each function that was called.
+    static void print(char const* library, char const* policy, timed what);
+
+private:
+    void list();
+
+    char const* name_;
+    bool is_listed_ = false; // atomic, as all below
+    std::int64_t calls_ = 0, left_ = 0, nanoseconds_ = 0;
+    double flops_ = 0;
+    call_counts* next_ = nullptr; // of those that were called
+};
+
+} // namespace stratagemm_bindings
