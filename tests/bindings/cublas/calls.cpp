@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <memory>
 #include <random>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -340,6 +341,28 @@ TEST_CASE("graphs get what ran before") {
         REQUIRE(cublasDestroy_v2(second) == 0);
         deep.c = deep.first;
     }
+}
+
+TEST_CASE("threads with one handle") {
+    // Their products need workspace, of which the handle has one.
+    program const x;
+    CUcontext context = nullptr;
+    REQUIRE(DRIVER(cuCtxGetCurrent)(&context) == CUDA_SUCCESS);
+    watch const watched;
+    double worst[4] = {};
+    std::vector<std::thread> all;
+    for (double& error : worst)
+        all.emplace_back([&] {
+            (void)DRIVER(cuCtxSetCurrent)(context);
+            for (int i = 0; i < 3; ++i) {
+                operands<float> s(0, 0, 16, 16, 20000);
+                int const status = PLAIN(cublasSgemm_v2, s);
+                error = std::max(error, status == 0 ? s.error() : HUGE_VAL);
+            }
+        });
+    for (std::thread& one : all) one.join();
+    for (double const error : worst) CHECK(error == 0);
+    CHECK(watched.left() == 0);
 }
 
 namespace {
