@@ -471,3 +471,18 @@ TEST_CASE("cublasLtMatmul") {
         return complex(relu(v.real() + static_cast<double>(w.bias[static_cast<std::size_t>(i)])));
     }) <= 1);
 }
+
+TEST_CASE("what cuBLAS does faster is left to it, if no policy is asked for", "[.unset]") {
+    program const x;
+    operands<double> d(0, 0, 20, 17, 9);
+    DONE(PLAIN(cublasDgemm_v2, d), d);
+    operands<c16> z(0, 0, 7, 5, 6);
+    LEFT(PLAIN(cublasZgemm_v2, z), z);
+    operands<c8> c(0, 0, 7, 5, 6);
+    LEFT(PLAIN(cublasCgemm_v2, c), c);
+    // Several tiles for each multiprocessor, and few terms.
+    matmul<bf16> w(bfloat16, sums32, 512, 512, 16);
+    w.tell(8, w.bias.data());
+    w.tell(7, 4u);
+    LEFT(w.call(x, 1.0f, 0.0f), w.o);
+}

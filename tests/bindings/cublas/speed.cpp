@@ -141,8 +141,8 @@ struct library {
 class race {
 public:
     race(cublasHandle_t h, cudaStream_t s, measured const& x)
-        : h_(h), stream_(s), x_(x), a_(bytes(x.m * x.k)),
-          b_(bytes(x.k * x.n)), c_{bytes(x.m * x.n), bytes(x.m * x.n)},
+        : h_(h), stream_(s), x_(x), copies_(copies_of(x)), a_(padded(bytes(x.m * x.k)) * copies_),
+          b_(padded(bytes(x.k * x.n)) * copies_), c_{bytes(x.m * x.n), bytes(x.m * x.n)},
           bias_(static_cast<std::size_t>(x.m) * size_of(x.type)) {
         fill(a_, x.type), fill(b_, x.type), fill(bias_, x.type);
         for (device_memory const* c : {&c_[0], &c_[1]}) check(cudaMemset(c->at, 0, c->bytes), "cudaMemset");
@@ -151,6 +151,7 @@ public:
     }
     void run(library const& theirs, library const& ours) {
         call(theirs, 0);
+        calls_ = 0;
         auto const before = std::chrono::steady_clock::now();
         call(ours, 1);
         double const first = std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
@@ -187,6 +188,7 @@ private:
     }
     // A call: seconds of the device, and of the host until it is queued.
     std::pair<double, double> seconds(library const& with, int which, int calls) {
+        calls_ = 0;
         check(cudaDeviceSynchronize(), "waiting");
         check(cudaEventRecord(begin_, stream_), "an event");
         auto const before = std::chrono::steady_clock::now();
@@ -200,8 +202,8 @@ private:
     }
     template <class T, class F>
     cublasStatus_t typed(F f, T alpha, T beta, int which) {
-        return f(h_, op(0), op(1), sides_[0], sides_[1], sides_[2], &alpha, static_cast<T const*>(a_.at),
-                 lda(), static_cast<T const*>(b_.at), ldb(), &beta, static_cast<T*>(c_[which].at), sides_[0]);
+        return f(h_, op(0), op(1), sides_[0], sides_[1], sides_[2], &alpha, static_cast<T const*>(a()), lda(),
+                 static_cast<T const*>(b()), ldb(), &beta, static_cast<T*>(c_[which].at), sides_[0]);
     }
     void call(library const& with, int which) {
         cublasStatus_t done = CUBLAS_STATUS_NOT_SUPPORTED;
@@ -217,16 +219,17 @@ private:
         if (is("gemm") && x_.type == 'c') done = typed<cuComplex>(with.c, {1, 0}, {0, 0}, which);
         if (is("gemm") && x_.type == 'z') done = typed<cuDoubleComplex>(with.z, {1, 0}, {0, 0}, which);
         if (is("ex"))
-            done = with.ex(h_, op(0), op(1), sides_[0], sides_[1], sides_[2], alpha, a_.at, t, lda(), b_.at,
-                           t, ldb(), beta, c_[which].at, t, sides_[0], sums, CUBLAS_GEMM_DEFAULT);
+            done = with.ex(h_, op(0), op(1), sides_[0], sides_[1], sides_[2], alpha, a(), t, lda(), b(), t,
+                           ldb(), beta, c_[which].at, t, sides_[0], sums, CUBLAS_GEMM_DEFAULT);
         if (is("strided"))
-            done = with.strided(h_, op(0), op(1), sides_[0], sides_[1], sides_[2], alpha, a_.at, t, lda(),
-                                x_.m * x_.k, b_.at, t, ldb(), x_.k * x_.n, beta, c_[which].at, t, sides_[0],
+            done = with.strided(h_, op(0), op(1), sides_[0], sides_[1], sides_[2], alpha, a(), t, lda(),
+                                x_.m * x_.k, b(), t, ldb(), x_.k * x_.n, beta, c_[which].at, t, sides_[0],
                                 x_.m * x_.n, static_cast<int>(x_.count), sums, CUBLAS_GEMM_DEFAULT);
         if (is("lt"))
-            done = with.matmul(lt_, what_, alpha, a_.at, la_, b_.at, lb_, beta, c_[which].at, lc_,
-                               c_[which].at, lc_, &found_.algo, room_.at, room_.bytes, stream_);
+            done = with.matmul(lt_, what_, alpha, a(), la_, b(), lb_, beta, c_[which].at, lc_, c_[which].at,
+                               lc_, &found_.algo, room_.at, room_.bytes, stream_);
         check(done, x_.function);
+        ++calls_;
     }
     // A linear layer: a bias for each row of C, as columns are what is learned from.
     void describe() {
@@ -259,6 +262,17 @@ private:
         check(count == 1, "an algorithm");
     }
     cublasOperation_t op(int which) const { return x_.ops[which] == 'T' ? CUBLAS_OP_T : CUBLAS_OP_N; }
+    // Each call has other operands, until they come round again: none are in the cache from the last call.
+    static std::size_t padded(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+    std::size_t copies_of(measured const& x) const {
+        std::size_t const each = padded(bytes(x.m * x.k)) + padded(bytes(x.k * x.n));
+        return std::clamp<std::size_t>((std::size_t{256} << 20) / each, 1, 64);
+    }
+    void* nth(device_memory const& of) const {
+        return static_cast<char*>(of.at) + of.bytes / copies_ * (calls_ % copies_);
+    }
+    void* a() const { return nth(a_); }
+    void* b() const { return nth(b_); }
     int lda() const { return x_.ops[0] == 'T' ? sides_[2] : sides_[0]; }
     int ldb() const { return x_.ops[1] == 'T' ? sides_[1] : sides_[2]; }
 
@@ -266,6 +280,7 @@ private:
     cudaStream_t stream_;
     measured x_;
     int sides_[3] = {static_cast<int>(x_.m), static_cast<int>(x_.n), static_cast<int>(x_.k)};
+    std::size_t copies_, calls_ = 0;
     device_memory a_, b_, c_[2], bias_, room_{std::size_t{32} << 20};
     cudaEvent_t begin_ = nullptr, end_ = nullptr;
     cublasLtHandle_t lt_ = nullptr;
