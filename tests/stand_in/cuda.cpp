@@ -13,6 +13,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -315,6 +316,18 @@ std::map<std::uintptr_t, allocation>& allocations() {
 }
 constexpr std::size_t page = 4096;
 
+// Streams that have no handle are there always; others until they are destroyed.
+std::set<CUstream>& streams() {
+    static auto* const all = new std::set<CUstream>;
+    return *all;
+}
+bool is_alive(CUstream s) {
+    if (s == nullptr || s == CU_STREAM_LEGACY || s == CU_STREAM_PER_THREAD) return true;
+    std::lock_guard const lock(mutex);
+    return streams().contains(s);
+}
+CUresult alive_or_not(CUstream s) { return is_alive(s) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; }
+
 CUresult allocate(void** to, std::size_t bytes, CUmemorytype kind) {
     std::size_t const used = (bytes + 255) / 256 * 256, pages = (used + page - 1) / page * page;
     void* const p = mmap(nullptr, pages + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -430,7 +443,8 @@ CUresult cuMemPoolCreate(CUmemoryPool* made, CUmemPoolProps const*) {
 }
 CUresult cuMemPoolSetAttribute(CUmemoryPool, CUmemPool_attribute, void*) { return CUDA_SUCCESS; }
 CUresult cuMemPoolTrimTo(CUmemoryPool, std::size_t) { return CUDA_SUCCESS; }
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, CUmemoryPool, CUstream) {
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, CUmemoryPool, CUstream on) {
+    if (!is_alive(on)) return CUDA_ERROR_INVALID_HANDLE;
     if (CUresult const code = unless_captured(); code != CUDA_SUCCESS) return code;
     if (bytes > std::size_t{1} << 30) return CUDA_ERROR_OUT_OF_MEMORY;
     void* p = nullptr;
@@ -438,16 +452,20 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, CUmemo
     *address = reinterpret_cast<CUdeviceptr>(p);
     return code;
 }
-CUresult cuMemFreeAsync(CUdeviceptr address, CUstream) { return release(reinterpret_cast<void*>(address)); }
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream on) {
+    return is_alive(on) ? release(reinterpret_cast<void*>(address)) : CUDA_ERROR_INVALID_HANDLE;
+}
 CUresult cuMemHostAlloc(void** p, std::size_t bytes, unsigned) {
     return allocate(p, bytes, CU_MEMORYTYPE_HOST);
 }
 CUresult cuMemFreeHost(void* p) { return release(p); }
-CUresult cuMemcpyHtoDAsync(CUdeviceptr to, void const* from, std::size_t bytes, CUstream) {
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, void const* from, std::size_t bytes, CUstream on) {
+    if (!is_alive(on)) return CUDA_ERROR_INVALID_HANDLE;
     std::memcpy(reinterpret_cast<void*>(to), from, bytes);
     return CUDA_SUCCESS;
 }
-CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream) {
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream on) {
+    if (!is_alive(on)) return CUDA_ERROR_INVALID_HANDLE;
     std::memcpy(to, reinterpret_cast<void const*>(from), bytes);
     return CUDA_SUCCESS;
 }
@@ -487,7 +505,7 @@ CUresult cuEventCreate(CUevent* made, unsigned) {
     *made = new CUevent_st;
     return CUDA_SUCCESS;
 }
-CUresult cuEventRecord(CUevent, CUstream) { return CUDA_SUCCESS; }
+CUresult cuEventRecord(CUevent, CUstream on) { return alive_or_not(on); }
 CUresult cuEventSynchronize(CUevent) { return CUDA_SUCCESS; }
 CUresult cuEventDestroy(CUevent e) {
     delete e;
@@ -496,6 +514,8 @@ CUresult cuEventDestroy(CUevent e) {
 CUresult cuStreamCreate(CUstream* made, unsigned) {
     static unsigned long long count = 1; // the null stream is the first
     *made = new CUstream_st{__atomic_add_fetch(&count, 1, __ATOMIC_RELAXED)};
+    std::lock_guard const lock(mutex);
+    streams().insert(*made);
     return CUDA_SUCCESS;
 }
 CUresult cuStreamGetId(CUstream s, unsigned long long* number) {
@@ -517,9 +537,13 @@ CUresult cuStreamIsCapturing(CUstream s, CUstreamCaptureStatus* status) {
     *status = s && s->captures ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
     return CUDA_SUCCESS;
 }
-CUresult cuStreamSynchronize(CUstream) { return unless_captured(); }
-CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned) { return CUDA_SUCCESS; }
+CUresult cuStreamSynchronize(CUstream on) {
+    return is_alive(on) ? unless_captured() : CUDA_ERROR_INVALID_HANDLE;
+}
+CUresult cuStreamWaitEvent(CUstream on, CUevent, unsigned) { return alive_or_not(on); }
 CUresult cuStreamDestroy(CUstream s) {
+    std::lock_guard const lock(mutex);
+    if (streams().erase(s) == 0) return CUDA_ERROR_INVALID_HANDLE;
     delete s;
     return CUDA_SUCCESS;
 }
@@ -563,6 +587,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, in
     return CUDA_SUCCESS;
 }
 CUresult cuLaunchKernelEx(CUlaunchConfig const* config, CUfunction f, void** arguments, void**) {
+    if (!is_alive(config->hStream)) return CUDA_ERROR_INVALID_HANDLE;
     static std::mutex one_at_a_time;
     std::lock_guard const lock(one_at_a_time);
     unsigned cluster = 1;
