@@ -1,0 +1,33 @@
+# Debian packages by CPack, one for each component that is built: libstratagemm-dev has the headers and what CMake and
+# pkg-config read, libstratagemm-blas the libraries of bindings/blas, and so for other doors. `./dev package` makes them.
+set(CPACK_GENERATOR DEB)
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_PACKAGE_NAME stratagemm)
+set(CPACK_PACKAGE_CONTACT "The authors of stratagemm <stratagemm@localhost>")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_COMPONENTS_ALL dev)
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME libstratagemm-dev)
+set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_COMPONENT_DEV_DESCRIPTION "${PROJECT_DESCRIPTION}")
+if(NOT STRATAGEMM_KERNELS) # headers suit every machine
+    set(CPACK_DEBIAN_DEV_PACKAGE_ARCHITECTURE all)
+endif()
+
+# The tests have these libraries without the option, and package them, too.
+find_program(STRATAGEMM_DPKG_SHLIBDEPS dpkg-shlibdeps)
+foreach(door IN ITEMS BLAS CUBLAS)
+    string(TOLOWER ${door} name)
+    if(STRATAGEMM_${door})
+        list(APPEND CPACK_COMPONENTS_ALL ${name})
+    endif()
+    set(CPACK_DEBIAN_${door}_PACKAGE_NAME libstratagemm-${name})
+    set(CPACK_DEBIAN_${door}_PACKAGE_SECTION libs)
+    set(CPACK_COMPONENT_${door}_DESCRIPTION "Matrix products of stratagemm for programs that call ${name}, unchanged")
+    if(STRATAGEMM_DPKG_SHLIBDEPS)
+        set(CPACK_DEBIAN_${door}_PACKAGE_SHLIBDEPS ON)
+    endif()
+endforeach()
+include(CPack)
