@@ -28,6 +28,10 @@ int sides_of_batch(tensor const* a, tensor const* b, index_t* to) {
 
 } // namespace
 
+std::string name_of_place(int device) {
+    return device == on_host ? std::string("the host") : "CUDA device " + std::to_string(device);
+}
+
 chosen_policy find_chosen(PyObject* name, bool on_device) {
     char const* const wanted = name ? text(name, "policy") : nullptr;
     if (on_device) return find_of_device(wanted);
@@ -73,6 +77,7 @@ call::call(named_arguments<count> const& given) : given_(given) {
 void call::take_operand(PyObject* from, char const* name, borrowed& to, tensor const*& as) {
     if (structured const* const special = operand_in(from)) {
         of.with = special;
+        note_place(special->device, name);
         return;
     }
     take_array(from, name, to);
@@ -84,14 +89,14 @@ void call::take_array(PyObject* from, char const* name, borrowed& to) {
     if (to.dimensions < 2)
         raise_value("%s: it has %d dimensions; a matrix has two, and a batch of matrices more", name,
                     to.dimensions);
-    if (has_place_ && to.device != place_) {
-        auto const words = [](int device) {
-            return device == on_host ? std::string("the host") : "CUDA device " + std::to_string(device);
-        };
-        raise_value("%s: it lies on %s, and others on %s", name, words(to.device).c_str(),
-                    words(place_).c_str());
+    note_place(to.device, name);
+}
+void call::note_place(int device, char const* name) {
+    if (has_place_ && device != place_) {
+        raise_value("%s: it lies on %s, and others on %s", name, name_of_place(device).c_str(),
+                    name_of_place(place_).c_str());
     }
-    place_ = to.device, has_place_ = true;
+    place_ = device, has_place_ = true;
 }
 
 void call::read_epilogue(PyObject* from) {
@@ -128,7 +133,8 @@ object call::make_result() {
     int const dimensions = sides_of_batch(of.a, of.b, sides);
     sides[dimensions - 2] = of.a ? of.a->rows() : of.with->rows;
     sides[dimensions - 1] = of.b ? of.b->cols() : of.with->cols;
-    object made = new_array(kind_of_result((of.a ? of.a : of.b)->type), dimensions, sides, place_, on, made_);
+    kind const first = (of.a ? of.a : of.b)->type, second = (of.b ? of.b : of.a)->type;
+    object made = new_array(kind_of_result(first, second), dimensions, sides, place_, on, made_);
     of.c = &made_;
     return made;
 }
@@ -142,12 +148,13 @@ planned_shape call::shape() const {
     for (int i = 0; i < dimensions - 2; ++i) s.count *= sides[i];
     s.adds = of.beta != 0.0, s.a_type = of.a->type, s.c_type = of.c ? of.c->type : kind_of_result(of.a->type);
     s.policy = of.policy, s.policy_name = of.policy_name;
+    s.device = place_, s.device_policy = chosen.of_device;
     return s;
 }
 
 outcome call::run() {
     unlocked const others;
-    if (is_on_device()) return multiply_on_device(of, chosen.of_device, on);
+    if (is_on_device()) return multiply_on_device(of, chosen.of_device);
     return multiply(of);
 }
 

@@ -14,6 +14,7 @@ struct chosen_policy {
     int of_device = -1;
     char const* name = nullptr;
 };
+std::string name_of_place(int device);
 // null: the default of the place.
 chosen_policy find_chosen(PyObject* name, bool on_device);
 
@@ -26,7 +27,7 @@ public:
 
     product of;
     chosen_policy chosen;
-    dlpack::stream on;
+    dlpack::stream& on = of.on;
     // Both operands, their place checked; C is `out` or is made.
     object result();
     bool is_on_device() const { return place_ != on_host; }
@@ -38,6 +39,7 @@ public:
 private:
     void take_operand(PyObject* from, char const* name, borrowed& to, tensor const*& as);
     void take_array(PyObject* from, char const* name, borrowed& to);
+    void note_place(int device, char const* name);
     void read_epilogue(PyObject* from);
     void read_step(PyObject* from);
     object make_result();

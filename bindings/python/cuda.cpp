@@ -1,7 +1,6 @@
 // Products on CUDA devices, queued on a stream.
 #include "../device_policies.hpp"
-#include "device.hpp"
-#include "stated.hpp"
+#include "cuda_side.hpp"
 
 namespace stratagemm_python {
 namespace {
@@ -9,53 +8,19 @@ namespace {
 using stratagemm_bindings::device_policy;
 constexpr auto& names = stratagemm_bindings::device_policy_names;
 
-// DLPack counts the streams that have no handle: 1 is the legacy default stream, 2 that of each thread.
-sg::cuda device_at(int number, dlpack::stream const& on) {
-    sg::cuda gpu;
-    gpu.device = number;
-    gpu.stream = on.number <= 1 ? nullptr : reinterpret_cast<CUstream>(on.number);
-    return gpu;
-}
 // f(policy)
 template <class F>
 outcome with_policy(int number, sg::cuda const& gpu, F const& f) {
     return stratagemm_bindings::with_device_policy(device_policy{number}, gpu, f);
 }
 
-// The epilogue of a call, for sums of type S on a device; the values of a bias stay where they are.
-template <class S>
-struct device_steps {
-    using values = sg::cuda_pointer<S const>;
-    steps<S, values> value;
-    outcome error;
-
-    explicit device_steps(product const& p) {
-        for (stated_step const& from : p.epilogue) {
-            if (char const* const wrong = wrong_step<S>(from)) {
-                error = refuse_types(wrong);
-                return;
-            }
-            if (from.values && (from.values->type != kind_of<S> ||
-                                (from.values->side[0] > 1 && from.values->stride[0] != 1))) {
-                error = refuse_types(
-                    "gemm: on a device the values of bias and scale lie side by side, in the type in "
-                    "which the products are summed");
-                return;
-            }
-            step<S, values> one{from.what, from.axis, scalar_as<S>(from.first), scalar_as<S>(from.second),
-                                {},        0};
-            if (from.values)
-                one.values = {static_cast<S const*>(from.values->data)}, one.count = from.values->side[0];
-            all_.push_back(one);
-        }
-        value.first = all_.data(), value.count = static_cast<int>(all_.size());
-    }
-
-private:
-    std::vector<step<S, values>> all_;
-};
-
 constexpr auto place = [](auto const& x) { return sg::cuda::on_device(x); };
+
+template <class T, class C>
+outcome refuse_policy(int policy) {
+    return refuse_types(std::string("gemm: the policy ") + names[policy] + " multiplies no " +
+                        facts(kind_of<T>).name + " into " + facts(kind_of<C>).name);
+}
 
 template <class T, class C>
 outcome multiply_there(product const& p, int policy, sg::cuda const& gpu) {
@@ -65,11 +30,10 @@ outcome multiply_there(product const& p, int policy, sg::cuda const& gpu) {
     batch_dimensions batch;
     if (sg::status s = batch.find(p); !s) return {std::move(s)};
     device_steps<S> epilogue(p);
-    if (!epilogue.error.status) return std::move(epilogue.error);
+    if (outcome o = epilogue.failed(); !o.status) return o;
     return with_policy(policy, gpu, [&](auto const& chosen) -> outcome {
         if constexpr (!sg::takes<std::remove_cvref_t<decltype(chosen)>, Problem>)
-            return refuse_types(std::string("gemm: the policy ") + names[policy] + " multiplies no " +
-                                facts(kind_of<T>).name + " into " + facts(kind_of<C>).name);
+            return refuse_policy<T, C>(policy);
         sg::status failed;
         batch.each_outer(p, [&](product const& part) {
             if (!failed) return;
@@ -79,36 +43,91 @@ outcome multiply_there(product const& p, int policy, sg::cuda const& gpu) {
         return {std::move(failed)};
     });
 }
+// A plan whose workspace belongs to the stream of the last run. Another stream gets workspace of its own, and waits: a
+// plan runs one product after another.
+template <class Policy, class T, class C>
+class plan_there final : public plan {
+    using shape_type = sg::shape<T, T, C>;
+    using S = sg::accumulator_t<T>;
+
+public:
+    plan_there(Policy const& policy, int number, shape_type const& s)
+        : plan_(policy, s), shape_(s), number_(number) {}
+    std::string describe() const override { return plan_.describe(); }
+    sg::footprint workspace() const override { return plan_.workspace(); }
+    sg::bound error_bound() const override { return plan_.error_bound(); }
+    double estimate() const override { return plan_.estimate(); }
+    outcome run(product const& p) override {
+        if (outcome o = check_scalars<S>(p); !o.status) return o;
+        batch_dimensions batch;
+        if (sg::status s = batch.find(p); !s) return {std::move(s)};
+        if (batch.count > 1)
+            return {sg::failure(sg::errc::shape, "plan",
+                                "the matrices of a batch have to be the same distance apart")};
+        device_steps<S> const epilogue(p);
+        if (outcome o = epilogue.failed(); !o.status) return o;
+        if (!arena_ || on_.number != p.on.number)
+            if (sg::status s = move_to(p.on); !s) return {std::move(s)};
+        return {plan_.try_run(stated_dense<T, C>(p, batch, epilogue.value, place), *arena_)};
+    }
+
+private:
+    sg::status move_to(dlpack::stream const& stream) {
+        if (arena_)
+            if (sg::status s = order_streams(this->shape.device, on_, stream); !s) return s;
+        return with_policy(number_, device_at(this->shape.device, stream),
+                           [&](auto const& policy) -> outcome {
+                               if constexpr (std::is_same_v<std::remove_cvref_t<decltype(policy)>, Policy>) {
+                                   auto made = policy.reserve(plan_.workspace());
+                                   if (!made) return {made.take_status()};
+                                   plan_ = sg::plan<Policy, shape_type>(policy, shape_);
+                                   arena_ = std::make_unique<typename Policy::arena>(std::move(*made)),
+                                   on_ = stream;
+                               }
+                               return {};
+                           })
+            .status;
+    }
+
+    sg::plan<Policy, shape_type> plan_;
+    shape_type shape_;
+    int number_;
+    std::unique_ptr<typename Policy::arena> arena_;
+    dlpack::stream on_;
+};
 template <class T, class C>
-outcome describe_there(planned_shape const& s, int policy, sg::cuda const& gpu, std::string& text) {
-    return with_policy(policy, gpu, [&](auto const& chosen) -> outcome {
+made_plan plan_of_types(planned_shape const& s, sg::cuda const& gpu) {
+    made_plan made;
+    made.error = with_policy(s.device_policy, gpu, [&](auto const& chosen) -> outcome {
         using Policy = std::remove_cvref_t<decltype(chosen)>;
         if constexpr (sg::takes<Policy, sg::dense_problem<T, T, C, sg::cuda_memory>>) {
             if (sg::status ready = gpu.ready(); !ready) return {std::move(ready)};
             sg::shape<T, T, C> shape;
             shape.m = s.m, shape.n = s.n, shape.k = s.k, shape.count = s.count, shape.adds = s.adds;
-            text = chosen.describe(shape);
+            made.what = std::make_unique<plan_there<Policy, T, C>>(chosen, s.device_policy, shape);
             return {};
         } else {
-            return refuse_types(std::string("gemm: the policy ") + names[policy] + " multiplies no " +
-                                facts(kind_of<T>).name + " into " + facts(kind_of<C>).name);
+            return refuse_policy<T, C>(s.device_policy);
         }
     });
+    return made;
 }
 
 struct pair {
     kind a, c;
     outcome (*multiply)(product const&, int, sg::cuda const&);
-    outcome (*describe)(planned_shape const&, int, sg::cuda const&, std::string&);
+    made_plan (*plan)(planned_shape const&, sg::cuda const&);
 };
 template <class T, class C = T>
-constexpr pair pair_for{kind_of<T>, kind_of<C>, multiply_there<T, C>, describe_there<T, C>};
+constexpr pair pair_for{kind_of<T>, kind_of<C>, multiply_there<T, C>, plan_of_types<T, C>};
 constexpr pair pairs[] = {pair_for<double>,
                           pair_for<float>,
                           pair_for<std::complex<float>>,
                           pair_for<std::complex<double>>,
                           pair_for<sg::half>,
+                          pair_for<sg::half, float>,
                           pair_for<sg::bfloat16>,
+                          pair_for<sg::bfloat16, float>,
                           pair_for<std::int8_t, std::int32_t>};
 pair const* pair_of(kind a, kind c) {
     for (pair const& one : pairs)
@@ -124,17 +143,33 @@ outcome refuse_pair(kind a, kind c) {
 
 std::span<char const* const> device_policies() { return names; }
 
-outcome multiply_on_device(product const& p, int policy, dlpack::stream const& stream) {
-    if (p.with) return refuse_types("gemm: operands that are more than an array are on the host here");
-    kind const t = p.a->type, c = p.c->type;
-    pair const* const found = p.b->type == t && (!p.e || p.e->type == c) ? pair_of(t, c) : nullptr;
-    if (!found) return refuse_pair(t, c);
-    return found->multiply(p, policy, device_at(p.c->device, stream));
+outcome multiply_on_device(product const& p, int policy) {
+    sg::cuda gpu = device_at(p.c->device, p.on);
+    bool const is_invariant = device_policy{policy} == device_policy::invariant,
+               is_plain = is_invariant || device_policy{policy} == device_policy::plain;
+    if (p.with) {
+        if (!is_plain) return refuse_structured_policy(names[policy], names[0]);
+        if (sg::status s = order_streams(p.c->device, p.with->on, p.on); !s) return {std::move(s)};
+        gpu.invariant = is_invariant;
+        return multiply_structured_there(p, gpu);
+    }
+    kind const a = p.a->type, b = p.b->type, c = p.c->type;
+    if (p.e && p.e->type != c) return refuse_pair(a, c);
+    if (are_two_types(a, b) && c == kind::float32) {
+        if (!is_plain) return refuse_two_types(names[policy], names[0]);
+        gpu.invariant = is_invariant;
+        return multiply_two_types_there(p, gpu);
+    }
+    pair const* const found = a == b ? pair_of(a, c) : nullptr;
+    if (!found) return refuse_pair(a, c);
+    return found->multiply(p, policy, gpu);
 }
-outcome describe_on_device(planned_shape const& s, int device, int policy, std::string& text) {
+made_plan make_plan_on_device(planned_shape const& s) {
     pair const* const found = pair_of(s.a_type, s.c_type);
-    if (!found) return refuse_pair(s.a_type, s.c_type);
-    return found->describe(s, policy, device_at(device, {}), text);
+    if (!found) return {nullptr, refuse_pair(s.a_type, s.c_type)};
+    made_plan made = found->plan(s, device_at(s.device, {}));
+    if (made.what) made.what->shape = s;
+    return made;
 }
 
 sg::result<std::shared_ptr<void>> device_memory(int device, dlpack::stream const& stream, std::size_t bytes) {

@@ -11,14 +11,6 @@ PyObject* in_library_of(PyObject* like, object made, bool is_given) {
     return as_arrays_of(like, std::move(made)).release();
 }
 
-// Another library's array with at least one dimension, on the host.
-void take_on_host(borrowed& to, PyObject* from, char const* name) {
-    dlpack::stream stream;
-    to.take(from, name, stream);
-    if (to.device != on_host)
-        raise_value("%s: it lies on a CUDA device, and this function works on the host", name);
-}
-
 enum { x, axis, out, inverse, fft_count };
 signature const& fft_signature() {
     static char const* const names[] = {"x", "axis", "out", "inverse"};
@@ -38,6 +30,60 @@ bool same_sides(tensor const& one, tensor const& other) {
         if (one.side[i] != other.side[i]) return false;
     return true;
 }
+
+// What fft() works with: lines of x, and those of the result.
+class fft_call {
+public:
+    explicit fft_call(named_arguments<fft_count> const& given) : given_(given) {
+        from_.take(given.of[x], "x", of_.on);
+        if (from_.dimensions < 1) raise_value("x: it has no dimension to transform along");
+        Py_ssize_t along = given[axis] ? whole_number(given[axis], "axis") : -1;
+        if (along < 0) along += from_.dimensions;
+        if (along < 0 || along >= from_.dimensions)
+            raise_value("axis: there is no dimension %zd of %d", along, from_.dimensions);
+        kind const type = complex_of(from_.type);
+        if (given[out])
+            take_result();
+        else
+            made_ = new_array(type, from_.dimensions, from_.side, from_.device, of_.on, to_);
+        transform_.what = structure::dft, transform_.type = type;
+        transform_.rows = transform_.cols = from_.side[along];
+        transform_.inverse = given[inverse] && truth(given[inverse]);
+        transform_.device = from_.device, transform_.on = of_.on;
+        lines_ = from_;
+        lines_to_columns(lines_, static_cast<int>(along)), lines_to_columns(to_, static_cast<int>(along));
+    }
+    object result() {
+        bool const is_on_device = from_.device != on_host;
+        auto const chosen = find_chosen(nullptr, is_on_device);
+        of_.b = &lines_, of_.c = &to_, of_.with = &transform_;
+        of_.policy = chosen.of_host, of_.policy_name = chosen.name;
+        outcome const o = [&] {
+            unlocked const others;
+            return is_on_device ? multiply_on_device(of_, chosen.of_device) : multiply(of_);
+        }();
+        check(o);
+        return std::move(made_);
+    }
+
+private:
+    void take_result() {
+        into_.take(given_.of[out], "out", of_.on);
+        if (!into_.writable) raise_value("out: it is read-only");
+        if (into_.device != from_.device)
+            raise_value("out: it lies on %s, and x on %s", name_of_place(into_.device).c_str(),
+                        name_of_place(from_.device).c_str());
+        if (!same_sides(from_, into_)) raise_value("out: its sides are not those of x");
+        to_ = into_, made_ = object::borrowed(given_.of[out]);
+    }
+
+    named_arguments<fft_count> const& given_;
+    borrowed from_, into_;
+    tensor lines_, to_;
+    structured transform_{};
+    product of_;
+    object made_;
+};
 
 enum { matrix, tolerance, rank, confidence, seed, low_rank_count };
 signature const& low_rank_signature() {
@@ -73,16 +119,13 @@ PyObject* explain(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject*
         call::gemm_signature().read(given, count, names, arguments.of);
         call const one(arguments);
         if (one.of.with) raise_type("explain: both operands are arrays");
+        if (are_two_types(one.of.a->type, one.of.b->type))
+            raise_type("explain: both operands have one element type");
         if (one.of.b->type != one.of.a->type || one.of.a->cols() != one.of.b->rows())
             raise_value("explain: these operands do not fit; gemm() says why");
-        std::string text;
-        if (one.is_on_device()) {
-            check(describe_on_device(one.shape(), one.place(), one.chosen.of_device, text));
-        } else {
-            made_plan const made = make_plan(one.shape());
-            check(made.error);
-            text = made.what->describe();
-        }
+        made_plan const made = one.is_on_device() ? make_plan_on_device(one.shape()) : make_plan(one.shape());
+        check(made.error);
+        std::string const text = made.what->describe();
         return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
     });
 }
@@ -106,39 +149,7 @@ PyObject* fft(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* nam
     return guarded([&]() -> PyObject* {
         named_arguments<fft_count> arguments;
         fft_signature().read(given, count, names, arguments.of);
-        borrowed from, into;
-        take_on_host(from, arguments.of[x], "x");
-        if (from.dimensions < 1) raise_value("x: it has no dimension to transform along");
-        Py_ssize_t along = arguments[axis] ? whole_number(arguments[axis], "axis") : -1;
-        if (along < 0) along += from.dimensions;
-        if (along < 0 || along >= from.dimensions)
-            raise_value("axis: there is no dimension %zd of %d", along, from.dimensions);
-        tensor to;
-        object made;
-        kind const type = complex_of(from.type);
-        if (arguments[out]) {
-            take_on_host(into, arguments[out], "out");
-            if (!into.writable) raise_value("out: it is read-only");
-            if (!same_sides(from, into)) raise_value("out: its sides are not those of x");
-            to = into, made = object::borrowed(arguments[out]);
-        } else {
-            made = new_array(type, from.dimensions, from.side, on_host, {}, to);
-        }
-        structured transform{};
-        transform.what = structure::dft, transform.type = type;
-        transform.rows = transform.cols = from.side[along];
-        transform.inverse = arguments[inverse] && truth(arguments[inverse]);
-        tensor lines = from;
-        lines_to_columns(lines, static_cast<int>(along)), lines_to_columns(to, static_cast<int>(along));
-        product p;
-        auto const host = find_chosen(nullptr, false);
-        p.b = &lines, p.c = &to, p.with = &transform, p.policy = host.of_host, p.policy_name = host.name;
-        outcome const o = [&] {
-            unlocked const others;
-            return multiply(p);
-        }();
-        check(o);
-        return in_library_of(arguments.of[x], std::move(made), arguments[out] != nullptr);
+        return in_library_of(arguments.of[x], fft_call(arguments).result(), arguments[out] != nullptr);
     });
 }
 
@@ -146,10 +157,10 @@ PyObject* low_rank(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject
     return guarded([&]() -> PyObject* {
         named_arguments<low_rank_count> arguments;
         low_rank_signature().read(given, count, names, arguments.of);
-        borrowed a;
-        take_on_host(a, arguments.of[matrix], "a");
-        if (a.dimensions != 2) raise_value("a: it has %d dimensions, and a matrix has two", a.dimensions);
         low_rank_call one;
+        borrowed a;
+        a.take(arguments.of[matrix], "a", one.on);
+        if (a.dimensions != 2) raise_value("a: it has %d dimensions, and a matrix has two", a.dimensions);
         one.a = &a;
         if (arguments[tolerance]) one.tolerance = real_number(arguments[tolerance], "tolerance");
         if (arguments[rank]) one.rank = whole_number(arguments[rank], "rank");
@@ -157,14 +168,14 @@ PyObject* low_rank(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject
         if (arguments[seed]) one.seed = static_cast<std::uint64_t>(whole_number(arguments[seed], "seed"));
         outcome const o = [&] {
             unlocked const others;
-            return find_low_rank(one);
+            return a.device == on_host ? find_low_rank(one) : find_low_rank_on_device(one);
         }();
         check(o);
         index_t const of_u[] = {a.rows(), one.found}, of_v[] = {one.found, a.cols()};
         tensor u, v;
-        object left = new_array(a.type, 2, of_u, on_host, {}, u),
-               right = new_array(a.type, 2, of_v, on_host, {}, v);
-        one.write(one, u, v);
+        object left = new_array(a.type, 2, of_u, a.device, one.on, u),
+               right = new_array(a.type, 2, of_v, a.device, one.on, v);
+        check(one.write(one, u, v));
         PyObject* const like = arguments.of[matrix];
         left = as_arrays_of(like, std::move(left)), right = as_arrays_of(like, std::move(right));
         return Py_BuildValue("(OOdd)", left.get(), right.get(), one.error, one.bound);

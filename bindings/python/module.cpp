@@ -18,7 +18,8 @@ PyMethodDef functions[] = {
     {"explain", as_method(explain), METH_FASTCALL | METH_KEYWORDS,
      "explain(a, b, out=None, **arguments)\n\nWhat gemm() with these arguments would do, in words."},
     {"plan", as_method(make_plan_object), METH_FASTCALL | METH_KEYWORDS,
-     "plan(m, n, k, dtype='float64', *, out_dtype=None, count=1, add=False, policy=None)\n\nA Plan."},
+     "plan(m, n, k, dtype='float64', *, out_dtype=None, count=1, add=False, policy=None, "
+     "device=None)\n\nA Plan."},
     {"fft", as_method(fft), METH_FASTCALL | METH_KEYWORDS,
      "fft(x, *, axis=-1, out=None, inverse=False)\n\nThe discrete Fourier transform along an axis."},
     {"low_rank_factors", as_method(low_rank), METH_FASTCALL | METH_KEYWORDS,

@@ -1,6 +1,6 @@
 #include "operand.hpp"
 
-#include "arguments.hpp"
+#include "call.hpp"
 #include "failed.hpp"
 
 #include <memory>
@@ -61,13 +61,16 @@ PyObject* conjugated(PyObject* self, PyObject*) {
     });
 }
 
-// Takes array number `at`, which is on the host and has so many dimensions.
+// Takes array number `at`, which has so many dimensions. All arrays lie in one place.
 void take(operand_state& s, int at, PyObject* from, char const* name, int dimensions) {
-    dlpack::stream stream;
+    bool const is_first = !s.what.part[0] && !s.what.part[1] && !s.what.part[2];
     borrowed& to = s.arrays->part[at];
-    to.take(from, name, stream);
-    if (to.device != on_host)
-        raise_value("%s: it lies on a CUDA device; such operands are on the host here", name);
+    to.take(from, name, s.what.on);
+    if (is_first)
+        s.what.device = to.device;
+    else if (to.device != s.what.device)
+        raise_value("%s: it lies on %s, and others on %s", name, name_of_place(to.device).c_str(),
+                    name_of_place(s.what.device).c_str());
     if (to.dimensions != dimensions)
         raise_value("%s: it has %d dimensions, and not %d", name, to.dimensions, dimensions);
     s.what.part[at] = &to;
@@ -106,7 +109,11 @@ PyObject* make_csr(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject
         if (s.part[1]->side[0] != s.part[2]->side[0])
             raise_value("csr: there are %zd indices and %zd elements", s.part[1]->side[0],
                         s.part[2]->side[0]);
-        check(check_structured(s));
+        outcome const o = [&] {
+            unlocked const others;
+            return s.device == on_host ? check_structured(s) : check_structured_on_device(s);
+        }();
+        check(o);
         return wrapped(std::move(made)).release();
     });
 }

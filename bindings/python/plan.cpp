@@ -26,13 +26,28 @@ void destroy(PyObject* self) {
     Py_DECREF(type);
 }
 
-enum { m, n, k, dtype, out_dtype, count, add, policy, argument_count };
+enum { m, n, k, dtype, out_dtype, count, add, policy, device, argument_count };
 signature const& plan_signature() {
-    static char const* const names[] = {"m", "n", "k", "dtype", "out_dtype", "count", "add", "policy"};
+    static char const* const names[] = {"m",     "n",   "k",      "dtype", "out_dtype",
+                                        "count", "add", "policy", "device"};
     static PyObject* interned[argument_count];
     static signature const all{"plan", 3, 4, argument_count, names, interned};
     all.intern();
     return all;
+}
+// None, "cpu" and "cuda", "cuda:1", or what has that for a name: torch.device.
+int device_named(PyObject* x) {
+    object const name(PyObject_Str(x));
+    std::string_view wanted = text(name.get(), "device");
+    if (wanted == "cpu") return on_host;
+    if (wanted == "cuda") return 0;
+    int number = 0;
+    bool is_one = wanted.substr(0, 5) == "cuda:" && wanted.size() > 5 && wanted.size() < 9;
+    if (is_one)
+        for (char const c : wanted.substr(5))
+            is_one &= c >= '0' && c <= '9', number = 10 * number + (c - '0');
+    if (!is_one) raise_value("device: '%U' is none; there are 'cpu', 'cuda', 'cuda:1' and so on", name.get());
+    return number;
 }
 // "float32", or what has that for a name: numpy.float32, torch.float32, a dtype.
 kind kind_named(PyObject* x) {
@@ -50,7 +65,10 @@ PyObject* describe(PyObject* self, PyObject*) {
         return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
     });
 }
-PyObject* workspace_of(PyObject* self, void*) { return PyLong_FromSize_t(of(self).what->workspace().host); }
+PyObject* workspace_of(PyObject* self, void*) {
+    plan const& one = *of(self).what;
+    return PyLong_FromSize_t(one.shape.device == on_host ? one.workspace().host : one.workspace().device);
+}
 PyObject* bound_of(PyObject* self, void*) { return PyFloat_FromDouble(of(self).what->error_bound().worst); }
 PyObject* seconds_of(PyObject* self, void*) { return PyFloat_FromDouble(of(self).what->estimate()); }
 
@@ -61,9 +79,12 @@ PyObject* run(PyObject* self, PyObject* const* given, Py_ssize_t by_place, PyObj
         if (arguments[call::policy]) raise_type("plan: its policy is chosen when it is made");
         call one(arguments);
         plan_state& state = of(self);
-        if (one.of.with || one.is_on_device()) raise_type("plan: its operands are arrays on the host");
-        object c = one.result();
+        if (one.of.with) raise_type("plan: its operands are arrays");
         planned_shape const& shape = state.what->shape;
+        if (one.place() != shape.device)
+            raise_value("plan: it was made for %s, and these arrays lie on %s",
+                        name_of_place(shape.device).c_str(), name_of_place(one.place()).c_str());
+        object c = one.result();
         if (one.of.a->type != shape.a_type || one.of.b->type != shape.a_type ||
             one.of.c->type != shape.c_type || (one.of.e && one.of.e->type != shape.c_type))
             raise_type("plan: it was made for %s into %s", facts(shape.a_type).name,
@@ -97,9 +118,11 @@ PyObject* make_plan_object(PyObject*, PyObject* const* given, Py_ssize_t by_plac
         s.a_type = x[dtype] ? kind_named(x[dtype]) : kind::float64;
         s.c_type = x[out_dtype] ? kind_named(x[out_dtype]) : kind_of_result(s.a_type);
         auto state = std::make_unique<plan_state>();
-        state->chosen = find_chosen(x[policy], false);
+        if (x[device]) s.device = device_named(x[device]);
+        state->chosen = find_chosen(x[policy], s.device != on_host);
         s.policy = state->chosen.of_host, s.policy_name = state->chosen.name;
-        made_plan made = make_plan(s);
+        s.device_policy = state->chosen.of_device;
+        made_plan made = s.device == on_host ? make_plan(s) : make_plan_on_device(s);
         check(made.error);
         state->what = std::move(made.what);
         auto const allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(plan_type, Py_tp_alloc));
@@ -110,12 +133,13 @@ PyObject* make_plan_object(PyObject*, PyObject* const* given, Py_ssize_t by_plac
 }
 
 void add_plan_type(PyObject* module) {
-    static PyMethodDef methods[] = {{"describe", describe, METH_NOARGS, "What will run, in words."},
-                                    {"run", as_method(run), METH_FASTCALL | METH_KEYWORDS,
-                                     "run(a, b, out=None, *, alpha=1, beta=0, add=None, "
-                                     "epilogue=None)\n\nThe product, with workspace that the plan "
-                                     "keeps."},
-                                    {}};
+    static PyMethodDef methods[] = {
+        {"describe", describe, METH_NOARGS, "What will run, in words."},
+        {"run", as_method(run), METH_FASTCALL | METH_KEYWORDS,
+         "run(a, b, out=None, *, alpha=1, beta=0, add=None, "
+         "epilogue=None, stream=None)\n\nThe product, with workspace that the plan "
+         "keeps."},
+        {}};
     static PyGetSetDef members[] = {
         {"workspace", workspace_of, nullptr, "Bytes of workspace.", nullptr},
         {"error_bound", bound_of, nullptr, "The largest error, relative to |A||B|.", nullptr},

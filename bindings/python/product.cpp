@@ -96,14 +96,22 @@ outcome refuse_types(std::string text) {
 
 outcome multiply(product const& p) {
     if (p.with) return multiply_structured(p);
+    if (are_two_types(p.a->type, p.b->type) && p.c->type == kind::float32 && (!p.e || p.e->type == p.c->type))
+        return multiply_two_types(p);
     if (p.b->type == p.a->type && (!p.e || p.e->type == p.c->type))
         if (auto const* const found = pair_of(p.a->type, p.c->type)) return found->multiply(p);
-    return refuse_types(
-        std::string("gemm: there is no product of ") + facts(p.a->type).name + " and " +
-        facts(p.b->type).name + " into " + facts(p.c->type).name +
-        (p.e && p.e->type != p.c->type ? std::string(", to which ") + facts(p.e->type).name + " is added"
-                                       : std::string()) +
-        ": A, B and C have one type, or C float32 for float16 and bfloat16, and int32 for int8");
+    return refuse_types(std::string("gemm: there is no product of ") + facts(p.a->type).name + " and " +
+                        facts(p.b->type).name + " into " + facts(p.c->type).name +
+                        (p.e && p.e->type != p.c->type
+                             ? std::string(", to which ") + facts(p.e->type).name + " is added"
+                             : std::string()) +
+                        ": A, B and C have one type, or C float32 for float16 and bfloat16, and int32 for "
+                        "int8; A and B may be of "
+                        "float32 and float16 or bfloat16, or of one of these and int8, with C of float32");
+}
+outcome refuse_two_types(char const* name, char const* known) {
+    return refuse_types(std::string("gemm: the policy ") + name + " multiplies no two element types here; '" +
+                        known + "' does");
 }
 
 made_plan make_plan(planned_shape const& s) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../policies.hpp"
+#include "dlpack.hpp"
 #include "steps.hpp"
 
 #include <memory>
@@ -21,6 +22,9 @@ struct structured {
     bool inverse = false; // of dft
     bool by_transforms = false;
     bool transposed = false, conjugated = false;
+    int device =
+        on_host; // where the arrays are; the stream on which they are ready, if that is a CUDA device
+    dlpack::stream on{};
 };
 
 struct product {
@@ -31,8 +35,9 @@ struct product {
     structured const* with = nullptr;
     std::complex<double> alpha{1}, beta{0};
     std::vector<stated_step> epilogue;
-    any_policy const* policy = nullptr;
+    any_policy const* policy = nullptr; // of the host
     char const* policy_name = "";
+    dlpack::stream on{}; // of a CUDA device
 };
 
 // What is wrong with a call may be that of types, which Python tells from values.
@@ -43,6 +48,10 @@ struct outcome {
 outcome multiply(product const& p);
 // Products of a structured operand, of floats, doubles and complex numbers on the host.
 outcome multiply_structured(product const& p);
+outcome refuse_structured_policy(char const* name, char const* known);
+// Products of two types that go together (are_two_types) into float32, on the host.
+outcome multiply_two_types(product const& p);
+outcome refuse_two_types(char const* name, char const* known);
 // Whether the arrays of a structure are such that products with it stay within them.
 outcome check_structured(structured const& s);
 
@@ -52,6 +61,7 @@ struct planned_shape {
     kind a_type, c_type;
     any_policy const* policy;
     char const* policy_name;
+    int device = on_host, device_policy = 0; // or a CUDA device, and a number of device_policies()
 };
 // A plan of the library, whatever its types are.
 struct plan {
@@ -70,9 +80,10 @@ struct made_plan {
 };
 made_plan make_plan(planned_shape const& s);
 
-// Factors U and V of a matrix of floats, doubles or complex numbers.
+// Factors U and V of a matrix of floats, doubles or complex numbers, on the host.
 struct low_rank_call {
     tensor const* a = nullptr;
+    dlpack::stream on{}; // of a CUDA device
     double tolerance = 0, confidence = 0.999;
     index_t rank = 0;
     std::uint64_t seed = 0;
@@ -81,7 +92,7 @@ struct low_rank_call {
     double error = 0, bound = 0;
     std::shared_ptr<void> factors{};
     // Copies the factors into matrices of rows x found and found x cols.
-    void (*write)(low_rank_call const& call, tensor const& u, tensor const& v) = nullptr;
+    sg::status (*write)(low_rank_call const& call, tensor const& u, tensor const& v) = nullptr;
 };
 outcome find_low_rank(low_rank_call& call);
 

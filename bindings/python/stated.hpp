@@ -136,6 +136,10 @@ struct steps_of {
     sg::status status;
     bool is_of_types = false;
 
+    outcome failed() const {
+        if (status) return {};
+        return {sg::status(status.error()), is_of_types};
+    }
     explicit steps_of(product const& p) {
         all_.reserve(p.epilogue.size());
         values_.resize(p.epilogue.size());

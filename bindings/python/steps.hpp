@@ -19,6 +19,11 @@ struct stated_step {
     tensor const* values = nullptr;         // of bias and scale_lines: one dimension
 };
 
+// Of the transposed product.
+inline sg::along other_axis(sg::along axis) {
+    return axis == sg::along::rows ? sg::along::columns : sg::along::rows;
+}
+
 // The same for sums of type S. Values: what points to S.
 template <class S, class Values = S const*>
 struct step {

@@ -24,5 +24,12 @@ void lines_to_columns(tensor& x, int axis) {
     int const last = x.dimensions - 1;
     std::swap(x.side[last], x.side[last - 1]), std::swap(x.stride[last], x.stride[last - 1]);
 }
+tensor const* turned_tensor(tensor const* x, tensor& to) {
+    if (!x) return nullptr;
+    to = *x;
+    int const last = to.dimensions - 1;
+    std::swap(to.side[last], to.side[last - 1]), std::swap(to.stride[last], to.stride[last - 1]);
+    return &to;
+}
 
 } // namespace stratagemm_python

@@ -33,6 +33,17 @@ kind_facts const& facts(kind k);
 // The kind of C where the caller says none: int8 products are summed in int32, and others keep their type.
 inline kind kind_of_result(kind k) { return k == kind::int8 ? kind::int32 : k; }
 
+// Whether matrices of these two types are multiplied, into float32: one type holds the numbers of the other.
+inline bool are_two_types(kind a, kind b) {
+    auto const holds = [](kind wide, kind narrow) {
+        bool const is_half = wide == kind::float16 || wide == kind::bfloat16;
+        return (wide == kind::float32 && (narrow == kind::float16 || narrow == kind::bfloat16)) ||
+               (is_half && narrow == kind::int8);
+    };
+    return holds(a, b) || holds(b, a);
+}
+inline kind kind_of_result(kind a, kind b) { return are_two_types(a, b) ? kind::float32 : kind_of_result(a); }
+
 // The kind of elements of type T.
 template <class T>
 inline constexpr kind kind_of = kind::none;
@@ -76,5 +87,7 @@ struct tensor {
 // The same tensor, with a dimension of one element at its end if it has only one, and dimension `axis` moved before the
 // last: its lines are columns then.
 void lines_to_columns(tensor& x, int axis);
+// The same tensor with rows and columns exchanged, in `to`; null of null.
+tensor const* turned_tensor(tensor const* x, tensor& to);
 
 } // namespace stratagemm_python

@@ -14,8 +14,10 @@ sg::status no_cuda() {
 } // namespace
 
 std::span<char const* const> device_policies() { return {}; }
-outcome multiply_on_device(product const&, int, dlpack::stream const&) { return {no_cuda()}; }
-outcome describe_on_device(planned_shape const&, int, int, std::string&) { return {no_cuda()}; }
+outcome multiply_on_device(product const&, int) { return {no_cuda()}; }
+made_plan make_plan_on_device(planned_shape const&) { return {nullptr, {no_cuda()}}; }
+outcome check_structured_on_device(structured const&) { return {no_cuda()}; }
+outcome find_low_rank_on_device(low_rank_call&) { return {no_cuda()}; }
 sg::result<std::shared_ptr<void>> device_memory(int, dlpack::stream const&, std::size_t) { return no_cuda(); }
 sg::status order_streams(int, dlpack::stream const&, dlpack::stream const&) { return no_cuda(); }
 

@@ -4,15 +4,20 @@ from . import _core
 
 
 def csr(matrix, indices=None, indptr=None, shape=None):
-    """A sparse matrix by rows, as an operand: of SciPy's (csr_array, csr_matrix), or of three arrays and a shape.
+    """A sparse matrix by rows, as an operand: of SciPy or CuPy (csr_array, csr_matrix), of torch (layout sparse_csr), or
+    of three arrays and a shape.
 
     The arrays are borrowed. They must not change while the operand is used.
     """
     if indices is None:
-        if getattr(matrix, "format", None) != "csr":
-            raise TypeError("csr: it takes a sparse matrix of SciPy in the format csr (tocsr()), or data, indices, "
-                            "indptr and shape")
-        return _core.csr(matrix.data, matrix.indices, matrix.indptr, *matrix.shape)
+        if str(getattr(matrix, "layout", None)) == "torch.sparse_csr":
+            parts = matrix.values(), matrix.col_indices(), matrix.crow_indices()
+        elif getattr(matrix, "format", None) == "csr":
+            parts = matrix.data, matrix.indices, matrix.indptr
+        else:
+            raise TypeError("csr: it takes a sparse matrix of SciPy, CuPy or torch in the format csr (tocsr(), "
+                            "to_sparse_csr()), or data, indices, indptr and shape")
+        return _core.csr(*parts, *matrix.shape)
     if indptr is None or shape is None:
         raise TypeError("csr: data, indices, indptr and shape go together")
     return _core.csr(matrix, indices, indptr, *shape)

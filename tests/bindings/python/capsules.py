@@ -37,6 +37,7 @@ class Versioned(c.Structure):
 new_capsule = c.pythonapi.PyCapsule_New
 new_capsule.restype, new_capsule.argtypes = c.py_object, [c.c_void_p, c.c_char_p, c.c_void_p]
 CODES = {"f": 2, "c": 5, "i": 0}
+PRODUCERS = []  # a consumer may hold a capsule for longer than anybody holds its producer
 
 
 class Producer:
@@ -48,6 +49,7 @@ class Producer:
         self.version, self.flags, self.offset, self.contiguous = version, flags, offset, contiguous
         self.code = CODES[data.dtype.kind] if code is None else code
         self.asked, self.kept, self.alive = [], [], 0
+        PRODUCERS.append(self)
 
     def __dlpack_device__(self):
         return self.device
