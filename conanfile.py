@@ -1,4 +1,4 @@
-"""A recipe for Conan 2: `conan create . -s compiler.cppstd=20` (docs/install.md). The version is that of CMakeLists.txt."""
+"""A recipe for Conan 2: `conan create . -s compiler.cppstd=20` (docs/install.md). CMakeLists.txt has the version."""
 
 import re
 from pathlib import Path

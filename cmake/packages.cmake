@@ -1,5 +1,5 @@
 # Debian packages by CPack, one for each component that is built: libstratagemm-dev has the headers and what CMake and
-# pkg-config read, libstratagemm-blas the libraries of bindings/blas, and so for other doors. `./dev package` makes them.
+# pkg-config read, libstratagemm-blas the libraries of bindings/blas, and so on. `./dev package` makes them.
 set(CPACK_GENERATOR DEB)
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_PACKAGE_NAME stratagemm)

@@ -3,8 +3,8 @@
 # network, installs it into a folder of its own, and builds and runs programs with it.
 #   debian    Debian packages by CPack of what BUILD has, installed by dpkg
 #   conan     a package of Conan 2. CONAN names the client; ./dev installs one into build/tools
-#   vcpkg     the overlay port, by vcpkg on the path or in VCPKG_ROOT; where there is none, its script runs with functions
-#             that do what vcpkg's do (vcpkg_stand_in.cmake)
+#   vcpkg     the overlay port, by vcpkg on the path or in VCPKG_ROOT; where there is none, its script runs with
+#             functions that do what vcpkg's do (vcpkg_stand_in.cmake)
 set -eu
 kind=$1 compiler=$2 cmake=$3 generator=$4 build=$5
 root=$(cd "$(dirname "$0")/../.." && pwd)

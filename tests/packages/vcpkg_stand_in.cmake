@@ -1,6 +1,8 @@
-# cmake -DPORT=FOLDER -DTO=FOLDER -DFEATURES=LIST -DGENERATOR=NAME -DCOMPILER=NAME -P vcpkg_stand_in.cmake: runs a port's
-# script with functions of vcpkg's names, each of which does on this machine what vcpkg says that it does, in one
-# configuration. TO/installed is then what vcpkg would install. It cannot show how vcpkg itself finds and calls the port.
+# cmake -DPORT=FOLDER -DTO=FOLDER -DFEATURES=LIST -DGENERATOR=NAME -DCOMPILER=NAME -P vcpkg_stand_in.cmake
+#
+# Runs a port's script with functions of vcpkg's names, each of which does here what vcpkg says that it does, in one
+# configuration. TO/installed is then what vcpkg would install. How vcpkg itself finds and calls the port it cannot
+# show.
 cmake_minimum_required(VERSION 3.22)
 
 set(CURRENT_PORT_DIR "${PORT}")
@@ -57,7 +59,8 @@ function(vcpkg_cmake_config_fixup)
     file(GLOB targets "${to}/*-targets.cmake" "${to}/*-config.cmake")
     foreach(file IN LISTS targets)
         file(READ "${file}" text)
-        string(REGEX REPLACE "(PACKAGE_PREFIX_DIR \"\\${CMAKE_CURRENT_LIST_DIR}/)(\\.\\./?)+" "\\1../../" text "${text}")
+        string(REGEX REPLACE "(PACKAGE_PREFIX_DIR \"\\${CMAKE_CURRENT_LIST_DIR}/)(\\.\\./?)+" "\\1../../" text
+            "${text}")
         string(REGEX REPLACE "(CMAKE_CURRENT_LIST_FILE}\" PATH\\))(\nget_filename_component\\(_IMPORT_PREFIX[^\n]*)+"
             "\\1${up}${up}" text "${text}")
         file(WRITE "${file}" "${text}")

@@ -4,8 +4,8 @@ from . import _core
 
 
 def csr(matrix, indices=None, indptr=None, shape=None):
-    """A sparse matrix by rows, as an operand: of SciPy or CuPy (csr_array, csr_matrix), of torch (layout sparse_csr), or
-    of three arrays and a shape.
+    """A sparse matrix by rows, as an operand: of SciPy or CuPy (csr_array, csr_matrix), of torch (sparse_csr), or of
+    three arrays and a shape.
 
     The arrays are borrowed. They must not change while the operand is used.
     """

@@ -46,8 +46,9 @@ class DLPack(unittest.TestCase):
         a, b, e = (rng.standard_normal(s).astype("float32") for s in [(2, 5, 7), (7, 3), (5, 3)])
         whole = rng.integers(-9, 9, (7, 3)).astype("int8")
         half, brain = a.astype("float16"), Producer(bfloat16(a), code=4)
-        for x, y, expected in [(a, b.astype("float16"), a @ b), (half, b, a @ b), (a, Producer(bfloat16(b), code=4), a @ b),
-                               (brain, b, a @ b), (half, whole, a @ whole), (brain, whole, a @ whole)]:
+        narrow = Producer(bfloat16(b), code=4)
+        for x, y, expected in [(a, b.astype("float16"), a @ b), (half, b, a @ b), (a, narrow, a @ b), (brain, b, a @ b),
+                               (half, whole, a @ whole), (brain, whole, a @ whole)]:
             made = np.asarray(sg.gemm(x, y))
             self.assertEqual(made.dtype, "float32")
             np.testing.assert_allclose(made, expected, rtol=0.05, atol=0.2)
@@ -55,7 +56,8 @@ class DLPack(unittest.TestCase):
             np.testing.assert_allclose(made, 2 * expected + e + e[:, :1], rtol=0.05, atol=0.4)
         made = sg.gemm(whole.T, half[0].T, np.zeros((3, 5), "float32"))
         np.testing.assert_allclose(made, whole.T @ a[0].T, rtol=0.05, atol=0.2)
-        for x, y, what in [(a, whole, "no product of float32 and int8"), (a, b.astype("float64"), "no product of float32")]:
+        for x, y, what in [(a, whole, "no product of float32 and int8"),
+                           (a, b.astype("float64"), "no product of float32 and float64")]:
             with self.assertRaisesRegex(TypeError, what):
                 sg.gemm(x, y)
         with self.assertRaisesRegex(TypeError, "multiplies no two element types here; 'host' does"):
