@@ -1,5 +1,7 @@
-// The policies over a CUDA device that a text may name, each a type of the library.
+// The policies over a CUDA device that a text may name, each as a type of the library.
 #pragma once
+
+#include "device_names.hpp"
 
 #include <stratagemm/algorithm/ozaki.hpp>
 #include <stratagemm/algorithm/strassen.hpp>
@@ -8,11 +10,6 @@
 namespace stratagemm_bindings {
 
 namespace sg = stratagemm;
-
-enum class device_policy { plain, invariant, strassen, ozaki };
-// In that order.
-inline constexpr char const* device_policy_names[] = {"cuda", "cuda(invariant)", "strassen(cuda)",
-                                                      "ozaki(cuda)"};
 
 // f(policy)
 template <class F>

@@ -41,6 +41,9 @@ answer matmul(matmul_call const& m) noexcept;
 // The flops of such a call, as far as its layouts can be read.
 double flops_of(matmul_call const& m) noexcept;
 
+// Gives back what a handle kept. The handle is gone, and all work of the device is done.
+void forget_workspace(handle h);
+
 // The type of the factors that a compute type and a type of C have; in doubt, those of C.
 type factors_of(type c, compute sums);
 

@@ -1,6 +1,7 @@
 // multiply_types(), for the sources that instantiate it.
 #pragma once
 
+#include "../device_policies.hpp"
 #include "multiply.hpp"
 #include "settings.hpp"
 

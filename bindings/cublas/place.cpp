@@ -1,5 +1,7 @@
 #include "place.hpp"
 
+#include "gemm.hpp"
+
 #include <array>
 #include <atomic>
 #include <dlfcn.h>

@@ -33,8 +33,6 @@ private:
     std::vector<block> blocks_;
 };
 handle_workspace& workspace_of(handle h);
-// The handle is gone, and all work of the device is done.
-void forget_workspace(handle h);
 
 class place {
 public:

@@ -1,7 +1,7 @@
 // What the environment says: read once, at the first call.
 #pragma once
 
-#include "../device_policies.hpp"
+#include "../device_names.hpp"
 
 namespace stratagemm_cublas {
 

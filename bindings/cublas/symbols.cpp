@@ -1,7 +1,6 @@
 // The names that programs call. Each has a form with integers of 64 bits, whose name ends in _64. Enumerations are
 // integers here, and handles addresses.
 #include "gemm.hpp"
-#include "place.hpp"
 #include "report.hpp"
 
 #include <complex>
