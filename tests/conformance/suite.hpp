@@ -45,12 +45,44 @@ private:
     int count_ = 0;
 };
 
+#ifdef STRATAGEMM_SANITIZED
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+template <class Policy>
+inline constexpr bool is_over_reference = false;
+template <template <class...> class Layer, class Base, class... More>
+inline constexpr bool is_over_reference<Layer<Base, More...>> =
+    std::is_same_v<Base, sg::reference> || is_over_reference<Base>;
+
+// Sanitizers watch memory. What a layer does with its own hangs neither on the leaf nor, but for the size, on the type of
+// an element: they watch layers over the host, with four types of A and B. Leaves they watch with all.
+template <class Policy, class Problem>
+constexpr bool is_watched() {
+    using A = typename Problem::a_type;
+    constexpr bool is_layer = takes_any_epilogue<Policy>;
+    constexpr bool is_one_of_four = std::is_same_v<A, float> || std::is_same_v<A, std::complex<float>> ||
+                                    std::is_same_v<A, sg::half> || std::is_same_v<A, std::int8_t>;
+    constexpr bool same_types = std::is_same_v<A, typename Problem::b_type>;
+    return !is_layer || (is_one_of_four && same_types && !is_over_reference<Policy>);
+}
+
+// Whether `Policy` is tried with `Problem`.
+template <class Policy, class Problem>
+constexpr bool is_tried() {
+    if constexpr (!sanitized || is_watched<Policy, Problem>())
+        return Policy::template accepts<Problem> == sg::verdict::yes;
+    else
+        return false;
+}
+
 // f(name, policy) for each policy that is chosen and accepts the problem.
 template <class Problem, class F>
 void for_each_chosen(std::uint64_t turn, F&& f) {
     for_each_policy(turn, [&](char const* name, auto const& policy) {
-        using P = std::remove_cvref_t<decltype(policy)>;
-        if constexpr (P::template accepts<Problem> == sg::verdict::yes)
+        if constexpr (is_tried<std::remove_cvref_t<decltype(policy)>, Problem>())
             if (chosen_policies().takes(name)) f(name, policy);
     });
 }
@@ -391,7 +423,7 @@ void same_bits_for_any_team(int one_in) {
             std::optional<prepared<TA, TC>> p;
             for_each_team([&](char const* name, auto const& first, auto const&... others) {
                 using P = std::remove_cvref_t<decltype(first)>;
-                if constexpr (P::template accepts<typename prepared<TA, TC>::problem> == sg::verdict::yes) {
+                if constexpr (is_tried<P, typename prepared<TA, TC>::problem>()) {
                     if (!chosen_policies().takes(name)) return;
                     if (!p) p.emplace(t, unsolved);
                     auto bits_of = [&](auto const& policy) {

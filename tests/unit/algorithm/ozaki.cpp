@@ -310,9 +310,10 @@ TEST_CASE("the worst of explicit counts holds where all roundings go one way") {
                 CHECK(truth.error_in_norm(multiply(policy, a, b)) <=
                       policy.error_bound(sg::shape<double>{2, 2, k}).worst);
             };
-            for (int x = 2; x <= 9; ++x) check({.slices = x});
-            for (int x = 2; x <= 18; ++x) check({.moduli = x});
-            for (int x = 7; x <= 18; ++x) check({.moduli = x, .scaling = sg::ozaki_scaling::product});
+            int const step = support::sanitized ? 7 : 1;
+            for (int x = 2; x <= 9; x += step) check({.slices = x});
+            for (int x = 2; x <= 18; x += step) check({.moduli = x});
+            for (int x = 7; x <= 18; x += step) check({.moduli = x, .scaling = sg::ozaki_scaling::product});
         }
 }
 
