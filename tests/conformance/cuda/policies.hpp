@@ -111,13 +111,14 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     f("cuda{.tile = fp8_tile}", only<sg::fp8_e4m3, sg::fp8_e5m2>(fp8_tile));
     f("cuda{.tile = mma_fp8_tile}", only<sg::fp8_e4m3, sg::fp8_e5m2>(mma_fp8_tile));
     f("cuda{.tf32 = true, .tile = mma_tf32_tile}", only<float>(mma_tf32_tile, true));
-    f("staged{cuda}", sg::staged{device});
+    f("staged{cuda}", of_each_size{sg::staged{device}});
     f("strassen{cuda, {.levels = 1}}", mirrored{device, sg::strassen{device, {.levels = 1}}});
     f("strassen{cuda, {.levels = 2}}", mirrored{device, sg::strassen{device, {.levels = 2}}});
     f("strassen{cuda, {.levels = 1, .variant = strassen_variant::winograd}}",
       mirrored{device, sg::strassen{device, {.levels = 1, .variant = sg::strassen_variant::winograd}}});
     f("recursive{strassen{cuda, {.levels = 1}}}",
-      mirrored{device, sg::recursive{sg::strassen{device, {.levels = 1}}, {.leaf_bytes = 6000}}});
+      of_each_size{
+          mirrored{device, sg::recursive{sg::strassen{device, {.levels = 1}}, {.leaf_bytes = 6000}}}});
 
     // Those that do many products take turns, and rest often: there is little in them that depends on the shape.
     switch (turn % 16) {

@@ -188,4 +188,24 @@ struct staged_without_epilogue : Base {
 template <class Base>
 staged_without_epilogue(Base) -> staged_without_epilogue<Base>;
 
+// Layers that copy elements and hand the product on to what is beneath, which is tried with every type and epilogue: they
+// have a type of each size, and epilogues of floats. Each layer, type and epilogue takes seconds to compile.
+template <class Base>
+struct of_each_size : Base {
+    template <class P>
+    static constexpr sg::verdict accepts = [] {
+        using A = typename P::a_type;
+        constexpr bool of_floats = std::is_same_v<A, float> && std::is_same_v<typename P::b_type, float>;
+        constexpr bool is_taken = of_floats || std::is_same_v<A, std::complex<double>> ||
+                                  std::is_same_v<A, sg::half> || std::is_same_v<A, std::int8_t>;
+        constexpr bool has_epilogue = !std::is_same_v<typename P::epilogue_type, sg::identity>;
+        if constexpr (is_taken && (of_floats || !has_epilogue))
+            return Base::template accepts<P>;
+        else
+            return sg::types_if(is_taken) & sg::epilogue_if(of_floats || !has_epilogue);
+    }();
+};
+template <class Base>
+of_each_size(Base) -> of_each_size<Base>;
+
 } // namespace trials

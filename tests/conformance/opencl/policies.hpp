@@ -93,9 +93,10 @@ void for_each_policy(std::uint64_t turn, F&& f) {
     f("opencl.with(odd_tile)", for_float{mirrored{device, device.with(odd_tile)}});
     f("opencl.with(sliced_tile)", for_float{mirrored{device, device.with(sliced_tile)}});
     f("strassen{opencl, {.levels = 1}}", mirrored{device, sg::strassen{device, {.levels = 1}}});
-    f("staged{opencl}", sg::staged{device});
+    f("staged{opencl}", of_each_size{sg::staged{device}});
     f("recursive{strassen{opencl, {.levels = 1}}}",
-      mirrored{device, sg::recursive{sg::strassen{device, {.levels = 1}}, {.leaf_bytes = 6000}}});
+      of_each_size{
+          mirrored{device, sg::recursive{sg::strassen{device, {.levels = 1}}, {.leaf_bytes = 6000}}}});
 
     // Those that do many products take turns, and rest often: there is little in them that depends on the shape.
     switch (turn % 16) {
