@@ -1,4 +1,5 @@
 // NVRTC's interface over the C++ compiler that built this. It compiles each kernel to a shared library.
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -61,12 +62,26 @@ std::vector<std::string> parts(std::string const& s, char separator) {
     return all;
 }
 
+bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+// Regular expressions of the standard library take longer than many a kernel takes to compile: the rest is by hand.
+// The next place from `at` on where `what` is a word, or npos.
+std::size_t find_word(std::string const& s, std::string const& what, std::size_t at) {
+    for (; (at = s.find(what, at)) != std::string::npos; at += what.size())
+        if ((at == 0 || !is_name(s[at - 1])) && (at + what.size() == s.size() || !is_name(s[at + what.size()])))
+            return at;
+    return at;
+}
+
 // The name of the function for an instruction, or for the first of a block of them in braces.
 std::string name_of(std::string const& text) {
     static std::regex const first("^\"(?:\\{|\\\\n|\\.reg[^;]*;|[A-Z]+:)*([a-zA-Z0-9_.:]*)");
     std::smatch m;
     std::regex_search(text, m, first);
-    return std::regex_replace(m[1].str(), std::regex("[.:]"), "_");
+    std::string name = m[1].str();
+    for (char& c : name)
+        if (c == '.' || c == ':') c = '_';
+    return name;
 }
 
 // asm("a.b::c %0, %1;" : "=f"(x) : "r"(y) : "memory") becomes a_b__c("...", (x), (y)).
@@ -84,24 +99,61 @@ std::string as_call(std::string const& inside) {
     return call + ')';
 }
 
+// `extern __shared__ ... char memory[];` is what the launch has room for.
+void take_shared_memory(std::string& s) {
+    std::string const begin = "extern __shared__", end = " char memory[];";
+    for (std::size_t at = 0; (at = s.find(begin, at)) != std::string::npos; ++at) {
+        std::size_t const semicolon = s.find(';', at);
+        if (semicolon == std::string::npos) return;
+        std::string const all = s.substr(at, semicolon + 1 - at);
+        if (all.size() < end.size() || all.compare(all.size() - end.size(), end.size(), end) != 0) continue;
+        s.replace(at, all.size(), "char *memory = stand_in_now->shared;");
+    }
+}
+
+// `__shared__ type name;`: each block of a cluster has its own.
+void take_shared_variables(std::string& s) {
+    std::string const begin = "__shared__ ";
+    for (std::size_t at = 0; (at = s.find(begin, at)) != std::string::npos; ++at) {
+        std::size_t const type = at + begin.size();
+        std::size_t space = type, end;
+        while (space < s.size() && is_name(s[space])) ++space;
+        if (space == type || space >= s.size() || s[space] != ' ') continue;
+        for (end = space + 1; end < s.size() && is_name(s[end]);) ++end;
+        if (end == space + 1 || end >= s.size() || s[end] != ';') continue;
+        std::string const kind = s.substr(type, space - type), name = s.substr(space + 1, end - space - 1);
+        s.replace(at, end + 1 - at,
+                  "static " + kind + ' ' + name + "_of[8]; " + kind + " &" + name + " = " + name +
+                      "_of[stand_in_now->in_cluster];");
+    }
+}
+
+// Each asm(...) or asm volatile(...) as a call.
+std::string with_calls(std::string const& s) {
+    std::string done;
+    std::size_t from = 0;
+    for (std::size_t at = 0; (at = find_word(s, "asm", at)) != std::string::npos;) {
+        std::size_t open = at + 3;
+        if (s.compare(open, 9, " volatile") == 0) open += 9;
+        if (open >= s.size() || s[open] != '(') {
+            at = open;
+            continue;
+        }
+        std::size_t const end = past_bracket(s, open);
+        done.append(s, from, at - from);
+        done += as_call(s.substr(open + 1, end - open - 2));
+        from = at = end;
+    }
+    return done.append(s, from, std::string::npos);
+}
+
 // The source as C++, with a function that calls the kernel with the arguments that a launch gives.
 std::string as_host_code(std::string const& source, std::string const& kernel) {
-    std::string s = source, done;
-    s = std::regex_replace(s, std::regex("extern __shared__[^;]*char memory\\[\\];"),
-                           "char *memory = stand_in_now->shared;");
-    // Each block of a cluster has its own.
-    s = std::regex_replace(s, std::regex("__shared__ (\\w+) (\\w+);"),
-                           "static $1 $2_of[8]; $1 &$2 = $2_of[stand_in_now->in_cluster];");
-    s = std::regex_replace(s, std::regex("#pragma unroll[^\n]*"), "");
-    static std::regex const instruction("\\basm( volatile)?\\(");
-    for (std::smatch m; std::regex_search(s, m, instruction);) {
-        std::size_t const at = static_cast<std::size_t>(m.position()),
-                          open = at + static_cast<std::size_t>(m.length()) - 1;
-        std::size_t const end = past_bracket(s, open);
-        done += s.substr(0, at) + as_call(s.substr(open + 1, end - open - 2));
-        s.erase(0, end);
-    }
-    s = done + s;
+    std::string s = source;
+    take_shared_memory(s), take_shared_variables(s);
+    for (std::size_t at = 0; (at = s.find("#pragma unroll", at)) != std::string::npos;)
+        s.erase(at, s.find('\n', at) - at);
+    s = with_calls(s);
     for (std::size_t at; (at = s.find("__launch_bounds__(")) != std::string::npos;)
         s.erase(at, past_bracket(s, at) - at);
     std::string const call = "extern \"C\" STAND_IN_SEEN void stand_in_" + kernel +
