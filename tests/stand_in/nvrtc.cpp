@@ -68,7 +68,8 @@ bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c =
 // The next place from `at` on where `what` is a word, or npos.
 std::size_t find_word(std::string const& s, std::string const& what, std::size_t at) {
     for (; (at = s.find(what, at)) != std::string::npos; at += what.size())
-        if ((at == 0 || !is_name(s[at - 1])) && (at + what.size() == s.size() || !is_name(s[at + what.size()])))
+        if ((at == 0 || !is_name(s[at - 1])) &&
+            (at + what.size() == s.size() || !is_name(s[at + what.size()])))
             return at;
     return at;
 }
