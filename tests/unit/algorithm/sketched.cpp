@@ -36,7 +36,7 @@ void each_kind(F const& f) {
 TEST_CASE("sketched keeps its tolerance as often as it says, whatever the data", "[trials]") {
     index_t const m = 6, n = 5;
     slow const base{sg::host{1}, m, n};
-    int const trials = support::sanitized ? 20 : 1000;
+    int const trials = support::sanitized ? 20 : 400;
     for (data const kind_of_data : all_data)
         each_kind([&](char const* name, auto const& kind) {
             for (double const confidence : {0.5, 0.9, 0.99}) {
@@ -78,7 +78,7 @@ TEST_CASE("the mean square of a sketch's error is what bounds are made of", "[tr
     operands<double> const x(data::random, m, n, k, 5);
     auto const expected = exact_product(x.a, x.b);
     double const norms = norm_of(x.a) * norm_of(x.b);
-    int const trials = support::sanitized ? 1000 : 2000;
+    int const trials = 1000;
     each_kind([&](char const* name, auto const& kind) {
         INFO(name);
         double const tolerance = kind.template deviation<double>(rows, 0.5) * (1 + 1e-6);
@@ -110,7 +110,7 @@ TEST_CASE("the mean square of a sketch's error is what bounds are made of", "[tr
 TEST_CASE("sketched is right on average", "[trials]") {
     index_t const m = 4, n = 3, k = 40;
     slow const base{sg::host{1}, m, n};
-    int const trials = support::sanitized ? 100 : 10000;
+    int const trials = support::sanitized ? 100 : 3000;
     operands<double> const x(data::positive, m, n, k, 5);
     auto const expected = exact_product(x.a, x.b);
     each_kind([&](char const* name, auto const& kind) {

@@ -46,13 +46,14 @@ T at(std::vector<T> const& v, index_t i) {
     return v.at(static_cast<std::size_t>(i));
 }
 
-using exact = std::complex<long double>;
 template <class T>
-exact exactly(T const& x) {
+using exact = std::conditional_t<sg::complex_like<T>, std::complex<long double>, long double>;
+template <class T>
+exact<T> exactly(T const& x) {
     if constexpr (sg::complex_like<T>)
         return {static_cast<long double>(x.real()), static_cast<long double>(x.imag())};
     else
-        return {static_cast<long double>(x), 0};
+        return static_cast<long double>(x);
 }
 
 // The largest error of c = alpha a b + beta e, over a bound that holds for each element, or for the norm.
@@ -67,19 +68,24 @@ double error_over_bound(sg::bound const& bound, T alpha, sg::matrix<T> const& a,
         return most;
     };
     if (bound.normwise) most_a = largest(a), most_b = largest(b), most_e = largest(e);
-    for (index_t i = 0; i < c.rows(); ++i)
+    long double const most = std::abs(exactly(alpha)) * most_a * most_b * static_cast<long double>(a.cols());
+    std::vector<exact<T>> row(static_cast<std::size_t>(a.cols()));
+    for (index_t i = 0; i < c.rows(); ++i) {
+        for (index_t l = 0; l < a.cols(); ++l)
+            row[static_cast<std::size_t>(l)] = exactly(alpha) * exactly(a(i, l));
         for (index_t j = 0; j < c.cols(); ++j) {
-            exact sum = exactly(beta) * exactly(e(i, j));
-            long double scale = bound.normwise ? std::abs(exactly(beta)) * most_e : std::abs(sum);
+            exact<T> sum = exactly(beta) * exactly(e(i, j));
+            long double scale = bound.normwise ? std::abs(exactly(beta)) * most_e + most : std::abs(sum);
             for (index_t l = 0; l < a.cols(); ++l) {
-                exact const term = exactly(alpha) * exactly(a(i, l)) * exactly(b(l, j));
+                exact<T> const term = row[static_cast<std::size_t>(l)] * exactly(b(l, j));
                 sum += term;
-                scale += bound.normwise ? std::abs(exactly(alpha)) * most_a * most_b : std::abs(term);
+                if (!bound.normwise) scale += std::abs(term);
             }
             long double const error = std::abs(exactly(c(i, j)) - sum);
             if (!(error <= scale * static_cast<long double>(bound.worst))) return 1e30;
             if (scale > 0) worst = std::max(worst, error / (scale * static_cast<long double>(bound.worst)));
         }
+    }
     return static_cast<double>(worst);
 }
 
