@@ -7,7 +7,7 @@
 #                             was measured before is fitted again
 #   bench/run.sh choices [SEED [COUNT [THREADS]]]   what the host chooses against every other way on it
 #   bench/run.sh out_of_core [N [MIB [DEVICES]]]
-#   bench/run.sh sparse [events [SIDE] | csr [N]], and sparse host [filter | files]
+#   bench/run.sh sparse [events [SIDE] | csr [N]], sparse host [filter | files], and sparse opencl [filter]
 #   bench/run.sh fft [host|opencl|cuda [filter]], fft host errors, fft variants, fft toeplitz, fft dense, fft kronecker   transforms
 #   bench/run.sh approximate [SIZE... | coverage [TRIALS] | cuda [PART]]   error against time
 # The build folder is ${STRATAGEMM_BENCH_BUILD:-build/bench}; results are written below it.
@@ -15,7 +15,7 @@ set -eu
 
 backend=${1:?usage: bench/run.sh BACKEND [filter]}
 case $backend-${2-} in
-emulation-cuda | accuracy-cuda | sparse-host | approximate-cuda | fft-*)
+emulation-cuda | accuracy-cuda | sparse-host | sparse-opencl | approximate-cuda | fft-*)
     backend=${backend}_${2:-host}
     [ $# -eq 1 ] || shift
     ;;
@@ -72,7 +72,7 @@ fit)
     sh "$root/bench/fit.sh" "${2-}"
     exit
     ;;
-out_of_core | sparse | sparse_host | approximate_cuda | choices)
+out_of_core | sparse | sparse_host | sparse_opencl | approximate_cuda | choices)
     shift
     sh "$root/bench/build.sh" "$program"
     if [ "$backend" = sparse_host ]; then
