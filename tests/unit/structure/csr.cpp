@@ -268,6 +268,46 @@ TEMPLATE_TEST_CASE("csr: the result does not depend on where in a line of the ca
     }
 }
 
+// Rows of B come from memory, and are fetched ahead, unless neighbours in A are neighbours in B.
+TEMPLATE_TEST_CASE("csr: few columns of a B that is larger than the second cache", "", float, double) {
+    using T = TestType;
+    using sg::index_t;
+    index_t const rows = 70;
+    for (bool const in_bands : {false, true})
+        for (index_t n = 1; n <= (support::sanitized ? 9 : 36); ++n) {
+            index_t const k = sg::second_level_cache() / (n * static_cast<index_t>(sizeof(T))) + 7;
+            support::sparse_arrays<T, std::int64_t> a;
+            a.rows = rows, a.cols = k;
+            support::random_source from(static_cast<std::uint32_t>(n));
+            for (index_t i = 0; i < rows; ++i) {
+                index_t const length = i == 40 ? 300 : i % 7 == 2 ? 0 : i % 23;
+                for (index_t at = 0; at < length; ++at) {
+                    a.columns.push_back(in_bands ? k / 2 + i + at : (i * 7919 + at * 104729) % k);
+                    a.values.push_back(T(static_cast<float>(from.below(7))) - T(3));
+                }
+                a.begins.push_back(static_cast<std::int64_t>(a.columns.size()));
+            }
+            sg::matrix<T> const b(k, n, [](index_t i, index_t j) { return T((i * 3 + j * 5) % 11 - 5); });
+            sg::matrix<T> const e = integers<T>(rows, n, 3);
+            sg::matrix<T> expected(rows, n);
+            for (index_t i = 0; i < rows; ++i)
+                for (index_t j = 0; j < n; ++j) {
+                    T sum = 0;
+                    auto const row = static_cast<std::size_t>(i);
+                    for (auto at = static_cast<std::size_t>(a.begins[row]);
+                         at < static_cast<std::size_t>(a.begins[row + 1]); ++at)
+                        sum += a.values[at] * b(a.columns[at], j);
+                    expected(i, j) = 2 * sum - e(i, j);
+                }
+            for (int const threads : {1, 3}) {
+                sg::matrix<T> c = e;
+                sg::gemm(sg::host{threads}, T(2), a.view(), b, T(-1), c, c);
+                INFO(n << " columns, " << threads << " threads");
+                CHECK(equal(c, expected));
+            }
+        }
+}
+
 TEST_CASE("csr: plans, empty products, and what is not stored is not multiplied") {
     sparse<float> const a(10, 12, 3);
     auto b = integers<float>(12, 6, 1);

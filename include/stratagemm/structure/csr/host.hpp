@@ -30,6 +30,7 @@ struct sparse_rows {
     bool adds, by_columns;
     bool even;      // rows of A have like lengths
     bool near;      // a column of B is in the second cache
+    bool fetches;   // rows of B before elements use them
     index_t across; // columns of the whole product, of which these may be a part
 };
 
@@ -44,6 +45,28 @@ bool has_even_rows(Index const* begins, index_t rows) {
             different += at[1] - at[0] != at[2] - at[1];
         }
     return different <= samples / 4;
+}
+
+// Whether a product fetches rows of B, of so many bytes, before elements of A use them: where the second cache does not
+// hold B, and where neighbours in A do not read neighbours in B, as in bands. The middles of some rows tell.
+template <class Index>
+bool fetches_rows(Index const* begins, Index const* columns, index_t rows, index_t bytes_of_b,
+                  index_t bytes) {
+    constexpr index_t samples = 16;
+    if (bytes_of_b <= second_level_cache() || rows < samples) return false;
+    int follow = 0;
+    for (index_t s = 0; s < samples; ++s) {
+        Index const* const row = begins + rows / samples * s;
+        index_t const middle = row[0] + (row[1] - row[0]) / 2;
+        bool follows = false;
+        for (index_t at = middle - 1; at <= middle; ++at)
+            if (at >= row[0] && at + 1 < row[1]) {
+                index_t const step = static_cast<index_t>(columns[at + 1]) - columns[at];
+                follows = follows || (step > 0 && (step - 1) * bytes < 64);
+            }
+        follow += follows;
+    }
+    return follow < samples / 2;
 }
 
 #define STRATAGEMM_EACH_ISA "../../structure/csr/rows.inl.hpp"
@@ -106,7 +129,10 @@ void multiply_csr_real(Q const& p, index_t across, bool by_columns, index_t firs
     g.e = p.e.data, g.e_row = p.e.row_stride, g.e_col = p.e.col_stride;
     g.c_col = 1, g.alpha = p.alpha, g.beta = p.beta, g.adds = p.beta != T(0);
     g.by_columns = by_columns, g.even = by_columns && has_even_rows(p.a.row_begins, p.a.rows);
-    g.near = p.b.rows * static_cast<index_t>(sizeof(T)) <= second_level_cache() / 2;
+    auto const size = static_cast<index_t>(sizeof(T));
+    g.near = p.b.rows * size <= second_level_cache() / 2;
+    index_t const bytes = (by_columns ? 1 : across) * size; // of a row of B
+    g.fetches = fetches_rows(g.begins, g.columns, p.a.rows, p.b.rows * bytes, bytes);
     if constexpr (valued) g.values = p.a.values;
     bool const lies = by_columns || (p.c.col_stride == 1 && (!g.adds || p.e.col_stride == 1));
     if constexpr (std::is_same_v<typename Q::epilogue_type, identity> &&

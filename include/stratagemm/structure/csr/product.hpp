@@ -400,19 +400,23 @@ private:
         return {};
     }
 
-    // Rows are divided by the elements of A, which take the time. If A has few rows, columns of C are divided.
+    // Rows are divided by their elements and their number together. An element takes longer in a short row, and where its
+    // row of B comes from memory, so a thread that has ended a part takes another. If A has few rows, columns of C are
+    // divided.
     template <class Q>
     status multiply(Q const& p) const requires on_host {
+        constexpr int parts_of_thread = 8; // a thread may wait for one part in the end
         auto const by = this->leaf();
         int const team = by.team(static_cast<double>(p.a.nonzeros) * static_cast<double>(p.c.cols));
         bool const few_rows = p.c.rows < 4 * index_t{team};
+        int const parts = few_rows || team == 1 ? team : team * parts_of_thread;
         // A column of B by itself is read as it lies.
         bool const by_columns = p.c.cols == 1 || rows_are_closer(p.b);
-        by.each(team, team, [&](int, int part) {
+        by.each(team, parts, [&](int, int part) {
             if (!few_rows)
                 return multiply_csr_part(p, p.c.cols, by_columns,
-                                         first_row(p.a.row_begins, p.c.rows, part, team),
-                                         first_row(p.a.row_begins, p.c.rows, part + 1, team));
+                                         first_row(p.a.row_begins, p.c.rows, part, parts),
+                                         first_row(p.a.row_begins, p.c.rows, part + 1, parts));
             index_t const pieces = (p.c.cols - 1) / 64 + 1, j = pieces * part / team * 64,
                           end = lesser(pieces * (part + 1) / team * 64, p.c.cols);
             Q q = p;

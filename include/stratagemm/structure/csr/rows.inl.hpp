@@ -5,16 +5,11 @@
 template <class T, int L>
 using some = typename vector_types<lane<T>, L* static_cast<int>(sizeof(T))>::type;
 
-template <class T, int L, bool Tail>
-STRATAGEMM_OP some<T, L> load_some(T const* p, part last) {
-    if constexpr (Tail) {
-        return load_part<T>(p, last);
-    } else {
-        (void)last;
-        some<T, L> v;
-        __builtin_memcpy(&v, p, sizeof(v));
-        return v;
-    }
+template <class T, int L>
+STRATAGEMM_OP some<T, L> load_some(T const* p) {
+    some<T, L> v;
+    __builtin_memcpy(&v, p, sizeof(v));
+    return v;
 }
 
 // Fetches elements of A from `at` to `end` that lie `distance` further on, and returns where the next call begins.
@@ -32,47 +27,93 @@ STRATAGEMM_OP index_t fetch_ahead(sparse_rows<T, Index, Ones> const& g, index_t 
     return at;
 }
 
+// A row of B is fetched so many elements before it is used: a line from memory takes some hundreds of cycles, and an
+// element about five. Loads run ahead by themselves within long rows, but stop where the end of a row is mispredicted.
+constexpr index_t rows_ahead = 64;
+// The element from which on none fetches a row of B.
+template <class T, class Index, bool Ones>
+STRATAGEMM_OP index_t end_of_fetching(sparse_rows<T, Index, Ones> const& g) {
+    constexpr index_t together = 4; // elements that fetch at a time
+    return g.fetches ? g.begins[g.last] - rows_ahead - (together - 1) : 0;
+}
+
+// Where vector v of NV begins. The last one is `last` columns from the first, and may share columns with the one before.
+template <int L, int NV>
+constexpr index_t place_of(int v, index_t last) {
+    return v > 0 && v == NV - 1 ? last : v * L;
+}
 // acc += element `at` of A times NV vectors of its row of B, from column j on.
-template <class T, class Index, bool Ones, int L, int NV, bool Tail>
+template <class T, class Index, bool Ones, int L, int NV>
 STRATAGEMM_OP void add_to_strip(some<T, L> (&acc)[NV], sparse_rows<T, Index, Ones> const& g, index_t at,
-                                index_t j, part last) {
-    T const* const b = g.b + g.columns[at] * g.b_row + j;
+                                index_t j, index_t last) {
+    T const* const b = g.b + (g.columns[at] * g.b_row + j);
     if constexpr (Ones) {
         STRATAGEMM_UNROLLED
-        for (int v = 0; v < NV; ++v) acc[v] += load_some<T, L, Tail>(b + v * L, last);
+        for (int v = 0; v < NV; ++v) acc[v] += load_some<T, L>(b + place_of<L, NV>(v, last));
     } else {
         some<T, L> const x = g.values[at] - some<T, L>{};
         STRATAGEMM_UNROLLED
-        for (int v = 0; v < NV; ++v) acc[v] += x * load_some<T, L, Tail>(b + v * L, last);
+        for (int v = 0; v < NV; ++v) acc[v] += x * load_some<T, L>(b + place_of<L, NV>(v, last));
     }
+}
+// Fetches the lines of B that add_to_strip() reads.
+template <class T, class Index, bool Ones, int L, int NV>
+STRATAGEMM_OP void fetch_strip(sparse_rows<T, Index, Ones> const& g, index_t at, index_t j, index_t last) {
+    constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
+    T const* const b = g.b + (g.columns[at] * g.b_row + j);
+    STRATAGEMM_UNROLLED
+    for (index_t x = 0; x < NV * L; x += line) __builtin_prefetch(b + x);
+    // A line more, unless the row is so short that it mostly lies in one.
+    if constexpr (NV * L * sizeof(T) > 16) __builtin_prefetch(b + place_of<L, NV>(NV - 1, last) + L - 1);
 }
 
 // NV vectors of a row of C, from column j on: their sums are registers while the elements of the row run. Where
 // there are few vectors, each has several sums, of every second or fourth element, which do not wait for each other.
+// Elements before `fetching` fetch the rows of B of those that come later, in this row of A or the next ones.
 // g++ at -O2 keeps the sums in memory unless it is told to unroll.
-template <class T, class Index, bool Ones, int L, int NV, bool Tail>
-STRATAGEMM_OP void sparse_strip(sparse_rows<T, Index, Ones> const& g, index_t i, index_t j, T* c, T const* e,
-                                int tail) {
-    constexpr int sums = NV < 4 ? 4 / NV : 1;
-    part const last = make_part<T>(tail);
-    some<T, L> acc[sums][NV] = {};
+template <class T, class Index, bool Ones, int L, int NV, int Sums>
+STRATAGEMM_OP void sparse_strip(sparse_rows<T, Index, Ones> const& g, index_t i, index_t j, index_t last,
+                                index_t fetching) {
+    some<T, L> acc[Sums][NV] = {};
     index_t const end = g.begins[i + 1];
     index_t at = g.begins[i];
-    for (; at + sums <= end; at += sums) {
+    for (; at + Sums <= end; at += Sums) {
+        if (at < fetching) {
+            STRATAGEMM_UNROLLED
+            for (int s = 0; s < Sums; ++s)
+                fetch_strip<T, Index, Ones, L, NV>(g, at + rows_ahead + s, j, last);
+        }
         STRATAGEMM_UNROLLED
-        for (int s = 0; s < sums; ++s) add_to_strip<T, Index, Ones, L, NV, Tail>(acc[s], g, at + s, j, last);
+        for (int s = 0; s < Sums; ++s) add_to_strip<T, Index, Ones, L, NV>(acc[s], g, at + s, j, last);
     }
-    for (; at < end; ++at) add_to_strip<T, Index, Ones, L, NV, Tail>(acc[0], g, at, j, last);
+    for (; at < end; ++at) {
+        if (at < fetching) fetch_strip<T, Index, Ones, L, NV>(g, at + rows_ahead, j, last);
+        add_to_strip<T, Index, Ones, L, NV>(acc[0], g, at, j, last);
+    }
+    T* const c = g.c + (i * g.c_row + j);
+    T const* const e = g.adds ? g.e + (i * g.e_row + j) : c;
+    some<T, L> sum[NV];
     STRATAGEMM_UNROLLED
     for (int v = 0; v < NV; ++v) {
-        if constexpr (sums == 4) acc[0][v] = (acc[0][v] + acc[1][v]) + (acc[2][v] + acc[3][v]);
-        if constexpr (sums == 2) acc[0][v] += acc[1][v];
-        some<T, L> sum = g.alpha * acc[0][v];
-        if (g.adds) sum += g.beta * load_some<T, L, Tail>(e + v * L, last);
-        if constexpr (Tail)
-            store_part<T>(c + v * L, sum, last);
-        else
-            __builtin_memcpy(c + v * L, &sum, sizeof(sum));
+        if constexpr (Sums == 4) acc[0][v] = (acc[0][v] + acc[1][v]) + (acc[2][v] + acc[3][v]);
+        if constexpr (Sums == 2) acc[0][v] += acc[1][v];
+        sum[v] = g.alpha * acc[0][v];
+        if (g.adds) sum[v] += g.beta * load_some<T, L>(e + place_of<L, NV>(v, last)); // before C changes
+    }
+    STRATAGEMM_UNROLLED
+    for (int v = 0; v < NV; ++v) __builtin_memcpy(c + place_of<L, NV>(v, last), &sum[v], sizeof(sum[v]));
+}
+// Fewer columns than L, in one or two vectors of L / 2, or of less: loads that cross fewer lines than masked ones of L.
+template <class T, class Index, bool Ones, int L>
+STRATAGEMM_OP void sparse_end(sparse_rows<T, Index, Ones> const& g, index_t i, index_t j, index_t columns,
+                              index_t fetching) {
+    constexpr int half = L / 2;
+    if (columns < half) {
+        if constexpr (half > 1) sparse_end<T, Index, Ones, half>(g, i, j, columns, fetching);
+    } else if (columns == half) {
+        sparse_strip<T, Index, Ones, half, 1, 4>(g, i, j, 0, fetching);
+    } else {
+        sparse_strip<T, Index, Ones, half, 2, 4>(g, i, j, columns - half, fetching);
     }
 }
 
@@ -164,30 +205,36 @@ STRATAGEMM_TARGET void sparse_times_wide_rows(sparse_rows<T, Index, Ones> const 
     }
 }
 
+// The last columns: at most two vectors.
+template <class T, class Index, bool Ones>
+STRATAGEMM_OP void sparse_last(sparse_rows<T, Index, Ones> const& g, index_t i, index_t j, index_t columns,
+                               index_t fetching) {
+    constexpr int W = lanes<T>;
+    if (columns > W)
+        sparse_strip<T, Index, Ones, W, 2, 2>(g, i, j, columns - W, fetching);
+    else if (columns == W)
+        sparse_strip<T, Index, Ones, W, 1, 4>(g, i, j, 0, fetching);
+    else if (columns > 0)
+        sparse_end<T, Index, Ones, W>(g, i, j, columns, fetching);
+}
 // B by rows.
 template <class T, class Index, bool Ones>
 STRATAGEMM_TARGET void sparse_times_rows(sparse_rows<T, Index, Ones> const g) {
     constexpr int W = lanes<T>;
     if constexpr (masked)
         if (g.across > 2 * W) return sparse_times_wide_rows(g);
+    index_t const fetching = end_of_fetching(g);
     index_t fetched = g.begins[g.first];
     for (index_t i = g.first; i < g.last; ++i) {
-        T* const c = g.c + i * g.c_row;
-        T const* const e = g.adds ? g.e + i * g.e_row : c;
         fetched = fetch_ahead(g, fetched, g.begins[i + 1]);
         index_t j = 0;
-        for (; j + 8 * W <= g.n; j += 8 * W)
-            sparse_strip<T, Index, Ones, W, 8, false>(g, i, j, c + j, e + j, W);
-        if (j + 4 * W <= g.n) sparse_strip<T, Index, Ones, W, 4, false>(g, i, j, c + j, e + j, W), j += 4 * W;
-        if (j + 2 * W <= g.n) sparse_strip<T, Index, Ones, W, 2, false>(g, i, j, c + j, e + j, W), j += 2 * W;
-        if (j + W <= g.n) sparse_strip<T, Index, Ones, W, 1, false>(g, i, j, c + j, e + j, W), j += W;
-        // Vectors of two, and half vectors, need no masks.
-        if (j + 2 == g.n)
-            sparse_strip<T, Index, Ones, 2, 1, false>(g, i, j, c + j, e + j, 2);
-        else if (2 * (g.n - j) == W)
-            sparse_strip<T, Index, Ones, (W > 2 ? W / 2 : 1), 1, false>(g, i, j, c + j, e + j, W / 2);
-        else if (j < g.n)
-            sparse_strip<T, Index, Ones, W, 1, true>(g, i, j, c + j, e + j, static_cast<int>(g.n - j));
+        if constexpr (!masked) { // more than two vectors
+            for (; j + 8 * W <= g.n; j += 8 * W)
+                sparse_strip<T, Index, Ones, W, 8, 1>(g, i, j, 7 * W, fetching);
+            if (j + 4 * W <= g.n) sparse_strip<T, Index, Ones, W, 4, 1>(g, i, j, 3 * W, fetching), j += 4 * W;
+            if (j + 2 * W < g.n) sparse_strip<T, Index, Ones, W, 2, 2>(g, i, j, W, fetching), j += 2 * W;
+        }
+        sparse_last(g, i, j, g.n - j, fetching);
     }
 }
 
@@ -235,6 +282,12 @@ STRATAGEMM_OP T product_at(sparse_rows<T, Index, Ones> const& g, T const* b, ind
         return g.values[at] * of_b;
 }
 
+// Fetches the element of B of an element of A that comes later.
+template <class T, class Index, bool Ones>
+STRATAGEMM_OP void fetch_of_b(sparse_rows<T, Index, Ones> const& g, T const* b, index_t b_row, index_t at) {
+    __builtin_prefetch(b + g.columns[at + rows_ahead] * b_row);
+}
+
 // The rows from i on that are shorter than `longest`, as many as have room for their products. Returns the first row
 // after them.
 template <class T, class Index, bool Ones, class F>
@@ -243,6 +296,7 @@ STRATAGEMM_OP index_t add_short_rows(sparse_rows<T, Index, Ones> const& g, T con
     constexpr int W = lanes<T>;
     constexpr index_t most = 512;
     Index const* const begins = g.begins;
+    index_t const fetching = end_of_fetching(g);
     index_t at = begins[i], stop = i;
     while (stop < g.last && begins[stop + 1] - begins[stop] < longest && begins[stop + 1] - at <= most)
         ++stop;
@@ -250,6 +304,10 @@ STRATAGEMM_OP index_t add_short_rows(sparse_rows<T, Index, Ones> const& g, T con
     T* p = products;
     for (; at + 4 <= begins[stop]; at += 4, p += 4) {
         fetched = fetch_ahead(g, fetched, at + 1);
+        if (at < fetching) {
+            STRATAGEMM_UNROLLED
+            for (int u = 0; u < 4; ++u) fetch_of_b(g, b, b_row, at + u);
+        }
         STRATAGEMM_UNROLLED
         for (int u = 0; u < 4; ++u) p[u] = product_at(g, b, b_row, at + u);
     }
@@ -258,8 +316,8 @@ STRATAGEMM_OP index_t add_short_rows(sparse_rows<T, Index, Ones> const& g, T con
     for (; i < stop; ++i) {
         index_t left = begins[i + 1] - begins[i];
         some<T, W> sum{};
-        for (; left > W; left -= W, p += W) sum += load_some<T, W, false>(p, {});
-        sum += load_some<T, W, true>(p, make_part<T>(static_cast<int>(left)));
+        for (; left > W; left -= W, p += W) sum += load_some<T, W>(p);
+        sum += load_part<T>(p, make_part<T>(static_cast<int>(left)));
         p += left;
         finish(sum_of_lanes<T, W>(sum));
     }
@@ -273,7 +331,7 @@ STRATAGEMM_OP void add_some(some<T, L>& sum, sparse_rows<T, Index, Ones> const& 
     some<T, L> of_b;
     STRATAGEMM_UNROLLED
     for (int u = 0; u < L; ++u) of_b[u] = b[g.columns[at + u] * b_row];
-    sum += load_some<T, L, false>(g.values + at, {}) * of_b;
+    sum += load_some<T, L>(g.values + at) * of_b;
 }
 // The sum of the elements of A from `at` to `end`, for a B that is in the second cache. Otherwise this takes longer than
 // the sum of each element by itself: a vector waits for the last of its elements of B.
@@ -319,6 +377,7 @@ STRATAGEMM_OP void sparse_times_column(sparse_rows<T, Index, Ones> const& g, ind
         c += c_row;
         if (adds) e += e_row;
     };
+    index_t const fetching = end_of_fetching(g);
     index_t fetched = begins[g.first];
     for (index_t i = g.first; i < last;) {
         index_t at = begins[i];
@@ -331,16 +390,26 @@ STRATAGEMM_OP void sparse_times_column(sparse_rows<T, Index, Ones> const& g, ind
         T x = 0;
         if (length < 8) { // a separate loop: compilers unroll loops that are known to be short
             fetched = fetch_ahead(g, fetched, end);
-            for (; at < end; ++at) add_element<Ones>(x, values, at, b[columns[at] * b_row]);
+            for (; at < end; ++at) {
+                if (at < fetching) fetch_of_b(g, b, b_row, at);
+                add_element<Ones>(x, values, at, b[columns[at] * b_row]);
+            }
         } else if (!even && length < longest) {
             fetched = fetch_ahead(g, fetched, end);
-            for (; at < end; ++at) add_element<Ones>(x, values, at, b[columns[at] * b_row]);
+            for (; at < end; ++at) {
+                if (at < fetching) fetch_of_b(g, b, b_row, at);
+                add_element<Ones>(x, values, at, b[columns[at] * b_row]);
+            }
         } else if (!Ones && g.near) {
             x = sum_of_near(g, b, b_row, at, end, fetched);
         } else {
             T y = 0, z = 0, w = 0;
             for (; at + 4 <= end; at += 4) {
                 fetched = fetch_ahead(g, fetched, at + 1);
+                if (at < fetching) {
+                    STRATAGEMM_UNROLLED
+                    for (int u = 0; u < 4; ++u) fetch_of_b(g, b, b_row, at + u);
+                }
                 add_element<Ones>(x, values, at, b[columns[at] * b_row]);
                 add_element<Ones>(y, values, at + 1, b[columns[at + 1] * b_row]);
                 add_element<Ones>(z, values, at + 2, b[columns[at + 2] * b_row]);
