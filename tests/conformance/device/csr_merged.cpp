@@ -126,6 +126,20 @@ TEST_CASE("csr merged: half", "[csr]") { csr_merged_on_device<sg::half, std::int
 TEST_CASE("csr merged: int8", "[csr]") { csr_merged_on_device<std::int8_t, std::int32_t>({3, 20}); }
 TEST_CASE("csr merged: complex", "[csr]") { csr_merged_on_device<std::complex<float>, std::int32_t>({1, 6}); }
 
+// Few elements in many segments, for what watches every access. The row of the middle has parts in several.
+TEST_CASE("csr merged: small") {
+    auto const a =
+        of_lengths<float, std::int32_t>(40, 23, [](sg::index_t i) { return i == 9 ? 700 : i % 4; });
+    for (sg::index_t const n : {1, 3, 8}) {
+        merged_trial<float, std::int32_t> const trial(a, n, sg::layout::row_major);
+        auto work = trial.choice();
+        if (work.few) work.ahead = 3, work.segment = work.items * work.ahead;
+        INFO(n << " columns, " << work.describe());
+        CHECK(work.segments(40, a.view().nonzeros) > 2);
+        CHECK(trial.wrong(work, 2, -1) == 0);
+    }
+}
+
 // Shape and number of elements decide, because no row is read.
 TEST_CASE("csr merged: where the rows may differ") {
     CHECK(sg::csr_merges(262144, 262144, 3431127));

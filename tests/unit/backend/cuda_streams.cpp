@@ -6,8 +6,10 @@
 #include <stratagemm/algorithm/split.hpp>
 #include <stratagemm/algorithm/strassen.hpp>
 #include <stratagemm/backend/host.hpp>
+#include <stratagemm/structure/csr.hpp>
 
 #include <atomic>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -75,36 +77,71 @@ TEST_CASE("ozaki and split have the same bits in a hundred runs on two streams",
             nullptr);
 }
 
+// What run() queues is captured, and gives `exact` in C each time that it is replayed.
+template <class Run>
+void check_replays(sg::cuda const& gpu, sg::cuda::matrix<float>& c, sg::matrix<float> const& exact,
+                   Run const& run) {
+    CUgraph graph = nullptr;
+    CUgraphExec ready = nullptr;
+    CALL(cuStreamBeginCapture_v2, gpu.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    run();
+    CALL(cuStreamEndCapture, gpu.stream, &graph);
+    CALL(cuGraphInstantiateWithFlags, &ready, graph, 0);
+    sg::matrix<float> now(exact.rows(), exact.cols());
+    for (int times = 0; times < 3; ++times) {
+        gpu.leaf().fill(c.view(), -1.0f).or_throw();
+        CALL(cuGraphLaunch, ready, gpu.stream);
+        c.download(now);
+        CHECK(support::same_bits(now, exact));
+    }
+    CALL(cuGraphExecDestroy, ready);
+    CALL(cuGraphDestroy, graph);
+}
+
 TEST_CASE("a product is captured in a graph and replayed", "[real]") {
     own_stream const own;
     sg::cuda const gpu{.stream = own.stream};
     sg::index_t const n = 300, k = 9000; // in parts of k, so that there is workspace
     sg::matrix<float> const ha = numbers(n, k, 3), hb = numbers(k, n, 5);
-    sg::matrix<float> exact(n, n), now(n, n);
+    sg::matrix<float> exact(n, n);
     sg::cuda::matrix<float> a(gpu, ha), b(gpu, hb), c(gpu, n, n);
     auto const plan = sg::plan(gpu, sg::shape<float>{.m = n, .n = n, .k = k});
     auto arena = plan.reserve();
     CHECK(arena.size() > 0);
     plan.run(a, b, c, arena);
     c.download(exact);
+    check_replays(gpu, c, exact, [&] { plan.run(a, b, c, arena); });
+}
 
-    CUgraph graph = nullptr;
-    CUgraphExec ready = nullptr;
-    CALL(cuStreamBeginCapture_v2, own.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-    plan.run(a, b, c, arena);
-    CALL(cuStreamEndCapture, own.stream, &graph);
-    CALL(cuGraphInstantiateWithFlags, &ready, graph, 0);
-    for (int times = 0; times < 3; ++times) {
-        gpu.leaf().fill(c.view(), -1.0f).or_throw();
-        CALL(cuGraphLaunch, ready, own.stream);
-        c.download(now);
-        int wrong = 0;
-        for (sg::index_t i = 0; i < n; ++i)
-            for (sg::index_t j = 0; j < n; ++j) wrong += now(i, j) != exact(i, j);
-        CHECK(wrong == 0);
-    }
-    CALL(cuGraphExecDestroy, ready);
-    CALL(cuGraphDestroy, graph);
+// By the merged kernels, which leave sums of parts of rows in workspace, and by rows.
+TEST_CASE("a sparse product is captured in a graph and replayed", "[real]") {
+    own_stream const own;
+    sg::cuda const gpu{.stream = own.stream};
+    for (sg::index_t const m : {100000, 100})
+        for (sg::index_t const n : {1, 4, 40}) {
+            std::vector<std::int32_t> begins{0}, columns;
+            for (sg::index_t i = 0; i < m; ++i) {
+                for (sg::index_t at = 0; at < (i == m / 2 ? m / 2 : 5 + i % 9); ++at)
+                    columns.push_back(static_cast<std::int32_t>((i * 7 + at * 31) % m));
+                begins.push_back(static_cast<std::int32_t>(columns.size()));
+            }
+            auto const count = static_cast<sg::index_t>(columns.size());
+            sg::cuda::matrix<std::int32_t> there_begins(gpu, 1, m + 1), there_columns(gpu, 1, count);
+            there_begins.upload(sg::row_major(begins.data(), 1, m + 1));
+            there_columns.upload(sg::row_major(columns.data(), 1, count));
+            sg::cuda::matrix<float> values(gpu, numbers(1, count, 3)), b(gpu, numbers(m, n, 5)), c(gpu, m, n);
+            sg::csr<float, std::int32_t, sg::cuda::space> const a{
+                m, m, there_begins.data(), there_columns.data(), values.data(), count};
+            auto const p = sg::product(a, b, c);
+            sg::plan const plan(gpu, p.shape());
+            auto arena = plan.reserve();
+            plan.run(p, arena);
+            sg::matrix<float> exact(m, n);
+            c.download(exact);
+            INFO(plan.describe() << ", " << n << " columns");
+            CHECK((plan.describe().find("together") != std::string::npos) == (m > 100));
+            check_replays(gpu, c, exact, [&] { plan.run(p, arena); });
+        }
 }
 
 namespace {
