@@ -282,10 +282,15 @@ STRATAGEMM_OP T product_at(sparse_rows<T, Index, Ones> const& g, T const* b, ind
         return g.values[at] * of_b;
 }
 
-// Fetches the element of B of an element of A that comes later.
-template <class T, class Index, bool Ones>
-STRATAGEMM_OP void fetch_of_b(sparse_rows<T, Index, Ones> const& g, T const* b, index_t b_row, index_t at) {
-    __builtin_prefetch(b + g.columns[at + rows_ahead] * b_row);
+// Fetches the elements of B of Count elements of A that come later, before `fetching`.
+template <bool Fetches, int Count, class T, class Index, bool Ones>
+STRATAGEMM_OP void fetch_of_b(sparse_rows<T, Index, Ones> const& g, T const* b, index_t b_row, index_t at,
+                              index_t fetching) {
+    if constexpr (Fetches)
+        if (at < fetching) {
+            STRATAGEMM_UNROLLED
+            for (int u = 0; u < Count; ++u) __builtin_prefetch(b + g.columns[at + rows_ahead + u] * b_row);
+        }
 }
 
 // The rows from i on that are shorter than `longest`, as many as have room for their products. Returns the first row
@@ -296,7 +301,6 @@ STRATAGEMM_OP index_t add_short_rows(sparse_rows<T, Index, Ones> const& g, T con
     constexpr int W = lanes<T>;
     constexpr index_t most = 512;
     Index const* const begins = g.begins;
-    index_t const fetching = end_of_fetching(g);
     index_t at = begins[i], stop = i;
     while (stop < g.last && begins[stop + 1] - begins[stop] < longest && begins[stop + 1] - at <= most)
         ++stop;
@@ -304,10 +308,6 @@ STRATAGEMM_OP index_t add_short_rows(sparse_rows<T, Index, Ones> const& g, T con
     T* p = products;
     for (; at + 4 <= begins[stop]; at += 4, p += 4) {
         fetched = fetch_ahead(g, fetched, at + 1);
-        if (at < fetching) {
-            STRATAGEMM_UNROLLED
-            for (int u = 0; u < 4; ++u) fetch_of_b(g, b, b_row, at + u);
-        }
         STRATAGEMM_UNROLLED
         for (int u = 0; u < 4; ++u) p[u] = product_at(g, b, b_row, at + u);
     }
@@ -359,8 +359,9 @@ STRATAGEMM_OP T sum_of_near(sparse_rows<T, Index, Ones> const& g, T const* b, in
 // and one sum pays for longer rows. Floats do better then: one loop makes the products of many rows, and vectors add
 // them up. This loop was slower for doubles.
 //
-// Unit: b_row is 1, so that the processor finds an element of B without a multiplication.
-template <bool Unit, class T, class Index, bool Ones>
+// Unit: b_row is 1, so that the processor finds an element of B without a multiplication. Fetches: elements of B, before
+// they are used; the loop over many rows is never mispredicted, and gains nothing from that.
+template <bool Unit, bool Fetches, class T, class Index, bool Ones>
 STRATAGEMM_OP void sparse_times_column(sparse_rows<T, Index, Ones> const& g, index_t j) {
     constexpr index_t longest = 160; // with one sum
     constexpr bool by_vectors = sizeof(T) == 4 && lanes < T >> 4;
@@ -391,13 +392,13 @@ STRATAGEMM_OP void sparse_times_column(sparse_rows<T, Index, Ones> const& g, ind
         if (length < 8) { // a separate loop: compilers unroll loops that are known to be short
             fetched = fetch_ahead(g, fetched, end);
             for (; at < end; ++at) {
-                if (at < fetching) fetch_of_b(g, b, b_row, at);
+                fetch_of_b<Fetches, 1>(g, b, b_row, at, fetching);
                 add_element<Ones>(x, values, at, b[columns[at] * b_row]);
             }
         } else if (!even && length < longest) {
             fetched = fetch_ahead(g, fetched, end);
             for (; at < end; ++at) {
-                if (at < fetching) fetch_of_b(g, b, b_row, at);
+                fetch_of_b<Fetches, 1>(g, b, b_row, at, fetching);
                 add_element<Ones>(x, values, at, b[columns[at] * b_row]);
             }
         } else if (!Ones && g.near) {
@@ -406,10 +407,7 @@ STRATAGEMM_OP void sparse_times_column(sparse_rows<T, Index, Ones> const& g, ind
             T y = 0, z = 0, w = 0;
             for (; at + 4 <= end; at += 4) {
                 fetched = fetch_ahead(g, fetched, at + 1);
-                if (at < fetching) {
-                    STRATAGEMM_UNROLLED
-                    for (int u = 0; u < 4; ++u) fetch_of_b(g, b, b_row, at + u);
-                }
+                fetch_of_b<Fetches, 4>(g, b, b_row, at, fetching);
                 add_element<Ones>(x, values, at, b[columns[at] * b_row]);
                 add_element<Ones>(y, values, at + 1, b[columns[at + 1] * b_row]);
                 add_element<Ones>(z, values, at + 2, b[columns[at + 2] * b_row]);
@@ -425,8 +423,10 @@ STRATAGEMM_OP void sparse_times_column(sparse_rows<T, Index, Ones> const& g, ind
 template <class T, class Index, bool Ones>
 STRATAGEMM_TARGET void sparse_times_columns(sparse_rows<T, Index, Ones> const& g) {
     for (index_t j = 0; j < g.n; ++j)
-        if (g.b_row == 1)
-            sparse_times_column<true>(g, j);
+        if (g.b_row != 1)
+            sparse_times_column<false, false>(g, j);
+        else if (g.fetches)
+            sparse_times_column<true, true>(g, j);
         else
-            sparse_times_column<false>(g, j);
+            sparse_times_column<true, false>(g, j);
 }
