@@ -29,6 +29,7 @@
 #include <memory>
 #include <optional>
 #include <regex>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -108,19 +109,6 @@ public:
         std::vector<T> const numbers(a.values.begin(), a.values.end());
         values_->upload(sg::row_major(numbers.data(), 1, nonzeros));
         a_ = {a.rows, a.cols, begins_->data(), columns_->data(), values_->data(), nonzeros};
-    }
-    // The bytes that a copy moves in a second, read and written.
-    double rate_of_copy() {
-        index_t const count =
-            std::min<index_t>(c_.cols(), (index_t{1} << 27) / static_cast<index_t>(sizeof(T)));
-        std::vector<way> ways{{"copy",
-                               repeated([this, count] {
-                                   return gpu_.leaf().copy(view<T const>{b_.data(), 1, count, count, 1},
-                                                           view<T>{c_.data(), 1, count, count, 1});
-                               }),
-                               {}}};
-        race(ways);
-        return 2.0 * static_cast<double>(count) * sizeof(T) / median(ways[0].seconds);
     }
     // The plain call, under this name, and with `kernels` those that it chooses from. Returns what the plan says.
     std::string add_ways(std::vector<way>& ways, std::string const& name, index_t n, bool kernels) {
@@ -224,6 +212,22 @@ private:
     std::vector<sample> all_{};
 };
 
+// The bytes that a copy of 128 MiB moves in a second, read and written.
+double rate_of_copy(sg::opencl const& gpu) {
+    constexpr index_t count = index_t{1} << 25;
+    sg::opencl::matrix<float> from(gpu, 1, count), to(gpu, 1, count);
+    auto const copy = [&](int times) {
+        for (int t = 0; t < times; ++t)
+            if (clEnqueueCopyBuffer(gpu.queue(), from.data().buffer, to.data().buffer, 0, 0,
+                                    count * sizeof(float), 0, nullptr, nullptr) != CL_SUCCESS)
+                throw std::runtime_error("clEnqueueCopyBuffer failed");
+        gpu.synchronize().or_throw();
+    };
+    std::vector<way> ways{{"copy", copy, {}}};
+    race(ways);
+    return 2.0 * count * sizeof(float) / median(ways[0].seconds);
+}
+
 struct ratio {
     index_t n;
     double value;
@@ -242,9 +246,8 @@ class bench_of {
     static constexpr char const* letter = sizeof(T) == 8 ? "double" : "float";
 
 public:
-    bench_of(sg::opencl const& gpu, index_t longest, std::string const& filter)
-        : there_(gpu, longest), filter_(filter), rate_(there_.rate_of_copy()) {
-        std::printf("%s: a copy moves %.0f GB/s\n", letter, rate_ * 1e-9);
+    bench_of(sg::opencl const& gpu, index_t longest, double rate, std::string const& filter)
+        : there_(gpu, longest), filter_(filter), rate_(rate) {
 #ifdef STRATAGEMM_BENCH_CUDA
         if (sg::cuda const cuda; gpu.where().name.find("NVIDIA") == 0 && cuda.ready())
             cuda_.emplace(cuda, longest);
@@ -316,7 +319,7 @@ private:
     std::optional<operands<sg::cuda, T>> cuda_{};
 #endif
     std::regex filter_;
-    double rate_;
+    double rate_; // of a copy
     std::map<std::string, std::vector<ratio>> ratios_{};
 };
 
@@ -331,9 +334,11 @@ int main(int argc, char** argv) {
     index_t longest = 0;
     for (kind_of_matrix const& s : kinds) longest = std::max({longest, s.a.rows * 256, s.a.cols * 256});
     std::printf("graphs: us a call, and in brackets the least that memory allows over it\n");
+    double const rate = rate_of_copy(gpu);
+    std::printf("a copy moves %.0f GB/s\n", rate * 1e-9);
     bool right = true;
     auto const of_type = [&]<class T>(T) {
-        bench_of<T> bench(gpu, longest, argc > 1 ? argv[1] : "");
+        bench_of<T> bench(gpu, longest, rate, argc > 1 ? argv[1] : "");
         for (kind_of_matrix const& s : kinds) right = bench.run(s) && right;
         bench.report();
     };
