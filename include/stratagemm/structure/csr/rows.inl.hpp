@@ -29,7 +29,7 @@ STRATAGEMM_OP index_t fetch_ahead(sparse_rows<T, Index, Ones> const& g, index_t 
 
 // A row of B is fetched so many elements before it is used: a line from memory takes some hundreds of cycles, and an
 // element about five. Loads run ahead by themselves within long rows, but stop where the end of a row is mispredicted.
-constexpr index_t rows_ahead = 64;
+inline constexpr index_t rows_ahead = 64;
 // The element from which on none fetches a row of B.
 template <class T, class Index, bool Ones>
 STRATAGEMM_OP index_t end_of_fetching(sparse_rows<T, Index, Ones> const& g) {
@@ -37,7 +37,7 @@ STRATAGEMM_OP index_t end_of_fetching(sparse_rows<T, Index, Ones> const& g) {
     return g.fetches ? g.begins[g.last] - rows_ahead - (together - 1) : 0;
 }
 
-// Where vector v of NV begins. The last one is `last` columns from the first, and may share columns with the one before.
+// Where vector v of NV begins. The last one is `last` columns from the first; it may share columns with the one before.
 template <int L, int NV>
 constexpr index_t place_of(int v, index_t last) {
     return v > 0 && v == NV - 1 ? last : v * L;
@@ -359,8 +359,8 @@ STRATAGEMM_OP T sum_of_near(sparse_rows<T, Index, Ones> const& g, T const* b, in
 // and one sum pays for longer rows. Floats do better then: one loop makes the products of many rows, and vectors add
 // them up. This loop was slower for doubles.
 //
-// Unit: b_row is 1, so that the processor finds an element of B without a multiplication. Fetches: elements of B, before
-// they are used; the loop over many rows is never mispredicted, and gains nothing from that.
+// Unit: b_row is 1, so that the processor finds an element of B without a multiplication. Fetches: elements of B are
+// fetched before they are used; the loop over many rows is never mispredicted, and gains nothing from that.
 template <bool Unit, bool Fetches, class T, class Index, bool Ones>
 STRATAGEMM_OP void sparse_times_column(sparse_rows<T, Index, Ones> const& g, index_t j) {
     constexpr index_t longest = 160; // with one sum
