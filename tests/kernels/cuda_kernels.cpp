@@ -415,10 +415,11 @@ void add_csr_merged(std::vector<kernel>& to) {
 template <class T>
 void add_srht(std::vector<kernel>& to, int bits) {
     sg::cuda_epilogue<T> const none{sg::identity{}};
+    sg::device_limits room;
+    room.group_items = 1024, room.group_bytes = 227 << 10;
     for (bool const across : {false, true})
         for (bool const forward : {false, true}) {
-            bool const fits = bits <= sg::hadamard_passes::most_bits(sizeof(T));
-            sg::hadamard_passes passes(bits, sizeof(T), across, false, !fits, 1 << 20);
+            sg::hadamard_passes passes(bits, sizeof(T), across, false, true, 1 << 20, room);
             passes.at[0].share_in = forward ? 1 : 2;
             passes.at[passes.count - 1].share_out = forward ? 2 : 1;
             for (int i = 0; i < passes.count; ++i)

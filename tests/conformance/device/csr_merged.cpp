@@ -161,4 +161,12 @@ TEST_CASE("csr merged: where the rows may differ") {
     CHECK(plan.estimate() > 6e-6);
     auto need = plan.workspace();
     CHECK(space::share(need) > 0);
+
+    // The maker of the rows says that they are alike.
+    a.longest = 40;
+    sg::plan const of_rows(device, sg::product(a, b, c).shape());
+    INFO(of_rows.describe());
+    CHECK(of_rows.describe().find("no row is long enough to wait for (40 elements") != std::string::npos);
+    need = of_rows.workspace();
+    CHECK(space::share(need) == 0);
 }

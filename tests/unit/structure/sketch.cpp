@@ -547,6 +547,27 @@ extremes singular_values(sg::matrix<double> const& y) {
 
 } // namespace
 
+TEST_CASE(
+    "sketch: the longest row is known before the signs are drawn, but for one sketch in as many as rows") {
+    int const seeds = support::sanitized ? 20 : 300;
+    for (index_t const signs : {1, 8})
+        for (index_t const rows : {8, 64, 512}) {
+            int longer = 0;
+            for (int seed = 0; seed < seeds; ++seed) {
+                sg::sign_sketch<float> const s(rows, 1000, static_cast<std::uint64_t>(seed), signs);
+                std::vector<index_t> counts(static_cast<std::size_t>(rows));
+                s.each_element(0, 1,
+                               [&](index_t i, index_t, float) { ++counts[static_cast<std::size_t>(i)]; });
+                auto const longest = *std::max_element(counts.begin(), counts.end());
+                longer += longest > s.facts().longest_row(rows, 1000);
+                CHECK(s.transposed().facts().longest_row(1000, rows) == signs);
+            }
+            CHECK(longer <= 2 * seeds / rows + 1);
+            CHECK(sg::sign_sketch<float>(rows, 1000, 1, signs).facts().longest_row(rows, 1000) <
+                  3 * (1000 * signs / rows) + 40);
+        }
+}
+
 TEST_CASE("sketch: a sketch of a subspace keeps its lengths, as far as theory says", "[trials]") {
     index_t const n = 700, k = 6, d = 240;
     int const seeds = support::sanitized ? 5 : 60;

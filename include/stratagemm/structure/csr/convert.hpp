@@ -143,6 +143,7 @@ auto to_device(P const& policy, M const& matrix) {
         there.row_begins = copy(x.row_begins, x.rows + 1), there.columns = copy(x.columns, x.nonzeros);
         if constexpr (has_values<X>) there.values = copy(x.values, x.nonzeros);
         there.nonzeros = x.nonzeros, there.scale = x.scale, there.conjugate = x.conjugate;
+        if constexpr (requires { x.longest; }) there.longest = x.longest;
         return owned<decltype(there), P>(std::move(*memory), there);
     } else {
         constexpr bool is_transposed = csr_list<decltype(x.transposed())>;

@@ -437,7 +437,7 @@ status multiply_csr_rows(Leaf const& leaf, Q const& p, Whole const& whole, Arena
     return {};
 }
 
-// Whether a product by rows might wait long for a long row. The rows themselves are not read. Without long rows a
+// Whether a product by rows might wait long for a long row, of at most k elements. The rows themselves are not read. Without long rows a
 // product by rows is up to twice as fast as a merged one, or more if it is small. The longest row that there can be is
 // then the work of one group, and all elements are that of as many work-items as run at once.
 inline bool csr_merges(index_t m, index_t k, index_t nonzeros) {
@@ -463,10 +463,18 @@ inline bool csr_merges_pieces(index_t m, index_t nonzeros, index_t longest, bool
     return !csr_is_even(m, nonzeros, longest) && (few || longest > most_sums * csr_piece(average));
 }
 
+// The most elements of a row, by what is known of A.
+template <class Form>
+index_t csr_longest_row(Form const& form, index_t m, index_t k, index_t nonzeros) {
+    index_t longest = lesser(k, nonzeros);
+    if constexpr (requires { form.longest_row(m, k); })
+        if (index_t const known = form.longest_row(m, k); known > 0) longest = lesser(known, longest);
+    return longest;
+}
 // Whether a product takes the merged kernels, by what is known of A. `vector` is what vector_of() gives for B.
 template <class Form>
 bool csr_merges_form(Form const& form, index_t m, index_t k, index_t n, index_t nonzeros, int vector) {
-    if (!csr_merges(m, k, nonzeros)) return false;
+    if (!csr_merges(m, csr_longest_row(form, m, k, nonzeros), nonzeros)) return false;
     if constexpr (has_pieces<Form>)
         if (form.sums > 0) return csr_merges_pieces(m, nonzeros, form.longest, vector == 0 || n <= 4);
     return true;

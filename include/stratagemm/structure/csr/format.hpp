@@ -49,6 +49,7 @@ concept has_pieces = requires(F const& f) {
 //   conjugates()                    whether the list says `conjugate`
 //   origin()                        for describe(): what is done before the product, or nothing
 //   transposed()                    the form of the transposed
+//   longest_row(rows, cols)         optional: the elements of the longest row, roughly; 0: unknown
 template <class F>
 concept sparse_form = requires {
     requires F::is_sparse;

@@ -136,7 +136,7 @@ inline constexpr char csr_merged_text[] = R"(
 #define ADD_OTHER(w, member) sum[w] = other[w] + sum[w];
 
 /* The sum of each work-item's last, unfinished row, with those of the work-items before it that have the same: in `sum`.
-   That of the work-item before it: in `other`. `whole`: the row began here. */
+   `other` gets the sum of the work-item before this one. `whole`: the row began here. */
 #if SHUFFLES && !COMPLEX
 #define TAKE_NEIGHBOUR(w, member) other[w] = SHUFFLE(sum[w], (LANE - step) & 31);
 #define SHOW_LAST(w, member) products[(w)*ITEMS + WARP] = sum[w];

@@ -21,7 +21,7 @@ struct csr_form {
     index_t nonzeros = 0;
     bool conjugate = false;
     index_t sums = 0;    // of pieces of rows, kept in workspace
-    index_t longest = 0; // row, if the rows are in pieces
+    index_t longest = 0; // row, in elements; 0: unknown
 
     turned_form<csr_form> transposed() const { return {*this, false}; }
     template <class Arena, class Leaf>
@@ -32,6 +32,8 @@ struct csr_form {
     index_t likely(index_t, index_t) const { return nonzeros; }
     bool conjugates() const { return conjugate; }
     std::string origin() const { return {}; }
+    // Rows in pieces have a choice of their own.
+    index_t longest_row(index_t, index_t) const { return sums > 0 ? 0 : longest; }
 };
 
 // Index: std::int32_t or std::int64_t.
@@ -53,8 +55,11 @@ struct csr {
     accumulator_t<T> scale{1};
     bool conjugate = false;
     csr_pieces<Index, Space> pieces{}; // keep_left() makes them
+    index_t longest = 0;               // row, in elements, if that is known: devices choose a kernel by it
 
-    form facts() const { return {nonzeros, conjugate, pieces.sums, pieces.longest}; }
+    form facts() const {
+        return {nonzeros, conjugate, pieces.sums, pieces.sums > 0 ? pieces.longest : longest};
+    }
     template <class F>
     void each_view(F&& f) const {
         f(view<Index const, Space>{row_begins, 1, rows + 1, rows + 1, 1});
@@ -65,7 +70,7 @@ struct csr {
     // Accepts pointers into another space than the host's, such as a device's: cuda::on_device() makes them.
     template <class To>
     in<To> in_space() const requires std::is_same_v<Space, host_memory> {
-        return {rows, cols, {row_begins}, {columns}, {values}, nonzeros, scale, conjugate};
+        return {rows, cols, {row_begins}, {columns}, {values}, nonzeros, scale, conjugate, {}, longest};
     }
     template <class Leaf, class Arena>
     result<csr> listed(Leaf const&, Arena&) const {

@@ -193,7 +193,7 @@ private:
         using T = typename R::a_type;
         std::string reason;
         if constexpr (!has_whole_matrix<decltype(r.a_facts)>) {
-            index_t longest = lesser(r.k, nonzeros), sums = 0;
+            index_t longest = csr_longest_row(r.a_facts, r.m, r.k, nonzeros), sums = 0;
             if constexpr (has_pieces<decltype(r.a_facts)>)
                 if (r.a_facts.sums > 0) sums = r.a_facts.sums, longest = r.a_facts.longest;
             std::string const lengths = "(" + std::to_string(longest) + " elements" +

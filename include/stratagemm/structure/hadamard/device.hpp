@@ -22,12 +22,7 @@ constexpr index_t hadamard_together(index_t n, index_t transforms) {
     index_t const some = n < elements ? elements / n : 1;
     return some < transforms ? some : transforms;
 }
-// Numbers of workspace, for a part of a transform, which takes several passes only if it has to.
-template <class Sum>
-index_t hadamard_workspace(index_t n, index_t transforms) {
-    return bits_of(n) <= hadamard_passes::most_bits(sizeof(Sum)) ? 0 : n * hadamard_together(n, transforms);
-}
-// For a whole transform, which takes several passes, too, if one would read less than whole sectors.
+// Numbers of workspace, in any layout: a transform takes several passes, too, if one would read less than whole sectors.
 template <class Sum>
 index_t hadamard_workspace(index_t n, index_t transforms, device_limits const& limits) {
     return bits_of(n) <= hadamard_passes::most_bits_across(sizeof(Sum), limits)
@@ -53,17 +48,22 @@ struct no_hadamard_share {
 template <class F>
 void each_given(F&&, no_hadamard_share const&) {}
 
+inline std::string hadamard_written(text_numbers const& numbers, text_tables*) {
+    return hadamard_pass(numbers).definitions(hadamard_pass::is_complex(numbers)) + hadamard_words_text +
+           hadamard_text;
+}
 template <class In, class Out>
 device_kernel hadamard_kernel(hadamard_pass const& pass, std::string const& epilogue) {
     return {"hadamard_pass",
-            hadamard_words_text,
-            pass.definitions(complex_like<In>) + epilogue,
+            "",
+            epilogue,
             pass.items(),
             uses_double<In, Out>,
             false,
             kernel_types<In, Out>,
             pass.launched_bytes(),
-            [](text_numbers const&, text_tables*) { return std::string(hadamard_text); }};
+            hadamard_written,
+            pass.numbers(complex_like<In>)};
 }
 
 // A product whose A is a Hadamard matrix, or a part of one. `turned`: rows are the caller's columns.
@@ -86,16 +86,10 @@ public:
         }
     }
     status operator()(Arena& memory) const {
-        index_t n = p.c.rows;
-        bool by_sequency = false;
-        if constexpr (is_part)
-            n = p.a.points();
-        else
-            by_sequency = p.a.order == hadamard_order::sequency;
-        index_t const cols = p.c.cols;
-        bool const across = !rows_are_closer(p.b) && cols > 1;
-        auto const passes = passes_of(n, across, by_sequency);
-        if (passes.count == 1) return last_pass<In>(passes.at[0], p, p.b, p.b_step, p.b.conjugate);
+        index_t const n = points(), cols = p.c.cols;
+        bool const across = is_across(), by_sequency = is_by_sequency();
+        auto const all = passes();
+        if (all.count == 1) return last_pass<In>(all.at[0], p, p.b, p.b_step, p.b.conjugate);
         // What is between two passes lies in C, if C has such numbers, nothing is added, and all is written where it is
         // read.
         bool const in_c = std::is_same_v<Out, S> && p.beta == S(0) && !by_sequency && !is_part &&
@@ -113,22 +107,36 @@ public:
                 view<S, Space> t{room, n, some, across ? some : 1, across ? 1 : n};
                 if constexpr (std::is_same_v<Out, S> && !is_part)
                     if (in_c) t = one.c;
-                if (status s = in_passes(passes, one, t); !s) return s;
+                if (status s = in_passes(all, one, t); !s) return s;
             }
         return {};
     }
 
+    hadamard_passes passes() const {
+        hadamard_passes all(bits_of(points()), sizeof(S), is_across(), is_by_sequency(), true, p.c.cols,
+                            leaf.limits());
+        if constexpr (is_part) all.at[0].share_in = share.in, all.at[all.count - 1].share_out = share.out;
+        return all;
+    }
+    // Where the signs and the sampled points lie, which passes() does not need.
+    template <class Sample>
+    void read(Sample const& x) {
+        share.signs = x.signs, share.places = x.places;
+    }
+
 private:
-    hadamard_passes passes_of(index_t n, bool across, bool by_sequency) const {
-        index_t const cols = p.c.cols;
-        if constexpr (is_part) {
-            bool const fits = bits_of(n) <= hadamard_passes::most_bits(sizeof(S));
-            hadamard_passes passes(bits_of(n), sizeof(S), across, by_sequency, !fits, cols);
-            passes.at[0].share_in = share.in, passes.at[passes.count - 1].share_out = share.out;
-            return passes;
-        } else {
-            return {bits_of(n), sizeof(S), across, by_sequency, true, cols, leaf.limits()};
-        }
+    index_t points() const {
+        if constexpr (is_part)
+            return p.a.points();
+        else
+            return p.c.rows;
+    }
+    bool is_across() const { return !rows_are_closer(p.b) && p.c.cols > 1; }
+    bool is_by_sequency() const {
+        if constexpr (is_part)
+            return false;
+        else
+            return p.a.order == hadamard_order::sequency;
     }
     status in_passes(hadamard_passes const& passes, Q const& one, view<S, Space> const& t) const {
         status s = first_pass<In>(passes.at[0], one.b, t, one.b.conjugate);

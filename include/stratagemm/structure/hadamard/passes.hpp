@@ -71,6 +71,31 @@ struct hadamard_pass {
     bool keeps_order() const {
         return !lines_low && !store_lines_low && sequency != 1 && !samples() && size <= 8;
     }
+    // What the kernel is compiled for: what definitions() reads, and nothing else, so that passes that differ in other
+    // things share one.
+    text_numbers numbers(bool is_complex) const {
+        bool const places = sequency == 2, shares = share_in > 0 || share_out > 0;
+        index_t flags = 0;
+        for (bool const one :
+             {columns, lines_low, store_lines_low, last, in_unit, out_unit, out_vectors, is_complex})
+            flags = 2 * flags + one;
+        return {{places || shares ? bits : 0, point_bits | (places ? point_shift : 0) << 8,
+                 line_bits | (places ? line_shift : 0) << 8,
+                 size | sequency << 8 | share_in << 12 | share_out << 16, flags}};
+    }
+    explicit hadamard_pass(text_numbers const& x) {
+        bits = static_cast<int>(x.at[0]);
+        auto const low = [&](int i) { return static_cast<int>(x.at[i] & 0xff); };
+        auto const high = [&](int i) { return static_cast<int>(x.at[i] >> 8); };
+        point_bits = low(1), point_shift = high(1), line_bits = low(2), line_shift = high(2), size = low(3);
+        sequency = high(3) & 15, share_in = high(3) >> 4 & 15, share_out = high(3) >> 8;
+        int flag = 7;
+        for (bool* const one :
+             {&columns, &lines_low, &store_lines_low, &last, &in_unit, &out_unit, &out_vectors})
+            *one = x.at[4] >> flag-- & 1;
+    }
+    hadamard_pass() = default;
+    static bool is_complex(text_numbers const& x) { return x.at[4] & 1; }
     std::string definitions(bool is_complex) const {
         auto const define = [](std::string const& name, int value) {
             return "#define " + name + ' ' + std::to_string(value) + '\n';

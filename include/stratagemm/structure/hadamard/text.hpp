@@ -53,7 +53,7 @@ inline constexpr char hadamard_words_text[] = R"(
 #define SPREAD(e) ((e) >> 5 & 31)
 #endif
 /* i with `count` zeros before bit `at`. This and what follows are linear: of x ^ y they give what they give of x, ^
-   what they give of y. So the part of a place that depends on the work-item is computed once. */
+   what they give of y. A work-item therefore computes its own part of a place once. */
 #define OPENED(i, at, count) ((i) >> (at) << ((at) + (count)) | ((i) & ((1 << (at)) - 1)))
 #define SWIZZLED(e) ((e) ^ SPREAD(e))
 /* Elements of a work-item: number r of a round, and what all have in common. */

@@ -69,6 +69,15 @@ struct sign_form {
         double const share = static_cast<double>(turned ? cols : rows) / static_cast<double>(all_rows);
         return static_cast<index_t>(static_cast<double>((turned ? rows : cols) * signs) * share);
     }
+    // A row of the transposed has all signs of a column. The signs of a row of the sketch are drawn independently, so by
+    // Bernstein's inequality none of the rows has more, but with a probability of 1 / rows.
+    index_t longest_row(index_t rows, index_t cols) const {
+        if (turned || rows < 1) return lesser(signs, cols);
+        double const average = static_cast<double>(cols * signs) / static_cast<double>(all_rows),
+                     fails = 2 * __builtin_log(static_cast<double>(rows)),
+                     more = fails / 3 + __builtin_sqrt(fails * fails / 9 + 2 * average * fails);
+        return lesser(static_cast<index_t>(average + more) + 1, cols);
+    }
     template <class Arena, class Leaf>
     std::size_t bytes(index_t rows, index_t cols) const {
         if (kept == kept_list::of_this) return 0;
@@ -155,6 +164,7 @@ struct sign_sketch : sketch_part<sign_sketch<T>, T> {
         auto const numbers = memory.template take<index_type>(most);
         auto const values = memory.template take<T>(most);
         list x{this->rows, this->cols, begins, numbers, values, most, this->scale};
+        x.longest = facts().longest_row(this->rows, this->cols);
         typename Arena::scope const scope(memory);
         if (this->turned) {
             if (status s = list_columns(leaf, c, begins, numbers, values, memory); !s) return s;

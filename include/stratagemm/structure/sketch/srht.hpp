@@ -45,8 +45,8 @@ public:
             using T = typename S::wide_type;
             index_t const some =
                 x.columns == 1 ? s.count : x.columns; // vectors of a batch may be done together
-            space::share(need) = bytes<T>(hadamard_workspace<T>(x.points, some)) +
-                                 bytes_to_draw_there<arena>(x, by_point<T>(x));
+            index_t const room = hadamard_workspace<T>(x.points, some, this->leaf().limits());
+            space::share(need) = bytes<T>(room) + bytes_to_draw_there<arena>(x, reads_by_point(x, room == 0));
             return need;
         } else {
             auto const d = division_of(s);
@@ -72,8 +72,8 @@ public:
         sides<S> const x(s);
         auto const f = [](index_t n) { return static_cast<double>(n); };
         if constexpr (on_device) {
-            double const passes = is_whole<typename S::wide_type>(x) ? 0 : 2,
-                         moved = f(x.columns * s.count) * (passes * f(x.points) + f(x.cols) + f(x.rows));
+            double const between = 2 * f(passes_of(s) - 1),
+                         moved = f(x.columns * s.count) * (between * f(x.points) + f(x.cols) + f(x.rows));
             return moved * sizeof(typename S::wide_type) / this->leaf().limits().bandwidth +
                    (x.kept ? 5e-6 : 8e-6);
         } else {
@@ -90,8 +90,7 @@ public:
         std::string const text = std::to_string(x.rows) + " rows of a hadamard of " +
                                  std::to_string(x.points) + " points with random signs";
         if constexpr (on_device) {
-            return text + (is_whole<typename S::wide_type>(x) ? ", in shared memory"
-                                                              : ", in several passes over workspace");
+            return text + (passes_of(s) == 1 ? ", in shared memory" : ", in several passes over workspace");
         } else {
             int const team = team_for(s);
             return text + ", by vectors of " +
@@ -126,14 +125,18 @@ private:
     template <class S>
     static constexpr index_t width_of = complex_like<typename S::wide_type> ? 2 : 1;
 
-    // On a device: whether a transform is done at once; and whether it reads the rows of points, or the points of rows.
-    template <class T, class X>
-    static bool is_whole(X const& x) {
-        return bits_of(x.points) <= hadamard_passes::most_bits(sizeof(T));
+    // On a device: in how many passes a transform is done; and whether it reads the rows of points, or the points of rows.
+    template <class S>
+    int passes_of(S const& s) const {
+        sides<S> const x(s);
+        bool const across = x.columns > 1 && (sides<S>::is_left ? !s.b_across : s.a_across);
+        return hadamard_passes(bits_of(x.points), sizeof(typename S::wide_type), across, false, true,
+                               x.columns, this->leaf().limits())
+            .count;
     }
-    template <class T, class X>
-    static bool by_point(X const& x) {
-        return !x.forward || !is_whole<T>(x);
+    template <class X>
+    static bool reads_by_point(X const& x, bool is_whole) {
+        return !x.forward || !is_whole;
     }
     static status other_plan() {
         return failure(errc::argument,
@@ -146,13 +149,15 @@ private:
         sides<decltype(shape)> const x(shape);
         if (!memory.fits(workspace(shape))) return other_plan();
         typename arena::scope const scope(memory);
-        auto sample = tables_there<T, space>(this->leaf(), p.a, by_point<T>(x), memory);
-        if (!sample) return sample.take_status();
         using share = hadamard_share_on<space>;
-        return hadamard_launches<Leaf, Q, arena, share>(this->leaf(), p, turned,
-                                                        share{x.forward ? 1 : 2, x.forward ? 2 : 1,
-                                                              p.a.first_col(), x.cols, x.rows, sample->signs,
-                                                              sample->places})(memory);
+        share const points{x.forward ? 1 : 2, x.forward ? 2 : 1, p.a.first_col(), x.cols, x.rows, {}, {}};
+        auto const leaf = this->leaf();
+        hadamard_launches<Leaf, Q, arena, share> launches(leaf, p, turned, points);
+        bool const is_whole = launches.passes().count == 1;
+        auto sample = tables_there<T, space>(leaf, p.a, reads_by_point(x, is_whole), memory);
+        if (!sample) return sample.take_status();
+        launches.read(*sample);
+        return launches(memory);
     }
     template <class R>
     static std::size_t bytes(index_t numbers) {
