@@ -88,6 +88,9 @@ class approximate : public layer_over<Base> {
     static constexpr bool is_rounded =
         std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, half> ||
         std::is_same_v<T, bfloat16> || complex_like<T>;
+    // Sparse operands are read by their elements on the host; a device writes them out.
+    template <class Form>
+    static constexpr bool is_list = on_host&& sparse_form<Form>;
     template <class P>
     using plain = decltype(std::declval<P const&>().without_epilogue());
 
@@ -125,9 +128,9 @@ public:
                 if (s.adds) space::share(fixed) += bytes_of_copy(s);
             });
         std::size_t squares = 0;
-        if constexpr (!sparse_form<typename S::a_form>)
+        if constexpr (!is_list<typename S::a_form>)
             squares += approximate_parts::bytes_for_squares<arena, typename S::a_type>(space{}, s.k, s.m);
-        if constexpr (!sparse_form<typename S::b_form>)
+        if constexpr (!is_list<typename S::b_form>)
             squares += approximate_parts::bytes_for_squares<arena, typename S::b_type>(space{}, s.k, s.n);
         space::share(room) = larger(space::share(room), squares);
         if constexpr (on_host) fixed.host += bytes_of_norms(s);
@@ -201,8 +204,12 @@ protected:
     double seconds_of_norms(S const& s) const {
         auto const m = static_cast<double>(s.m), n = static_cast<double>(s.n), k = static_cast<double>(s.k);
         double a = m * k * sizeof(typename S::a_type), b = k * n * sizeof(typename S::b_type);
-        if constexpr (sparse_form<typename S::a_form>) a = bytes_of_elements<S>(s.a_facts.likely(s.m, s.k));
-        if constexpr (sparse_form<typename S::b_form>) b = bytes_of_elements<S>(s.b_facts.likely(s.k, s.n));
+        if constexpr (is_list<typename S::a_form>) a = bytes_of_elements<S>(s.a_facts.likely(s.m, s.k));
+        if constexpr (is_list<typename S::b_form>) b = bytes_of_elements<S>(s.b_facts.likely(s.k, s.n));
+        if constexpr (on_device) { // written out first
+            if constexpr (sparse_form<typename S::a_form>) a *= 2;
+            if constexpr (sparse_form<typename S::b_form>) b *= 2;
+        }
         return (a + b) / bandwidth(s);
     }
     template <class S>
@@ -365,7 +372,7 @@ private:
         using namespace approximate_parts;
         constexpr bool of_a = is_csr_list<typename P::a_operand>, of_b = is_csr_list<typename P::b_operand>;
         if constexpr (!of_a && !of_b) {
-            return squares_of_both(leaf(), p.a.transposed(), p.b, norms.a, memory);
+            return squares_of_both(leaf(), as_read(p.a).transposed(), as_read(p.b), norms.a, memory);
         } else {
             if constexpr (of_a)
                 squares_of_columns(p.a, norms.a);

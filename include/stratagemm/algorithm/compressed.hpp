@@ -15,9 +15,9 @@
 // Form Walsh-Hadamard, the default: A and B are transformed once, and each of the d b buckets is a dot product of k
 // terms (compressed/transforms.hpp). Form Fourier: Pagh's, with d k transforms of b points for A and as many for B.
 //
-// A, B and C have one type, float or double. On the host, A and B may be sparse, in any format that is listed as csr:
-// this takes a step for each of their elements instead of one for each place. On a device there is form Walsh-Hadamard
-// alone (compressed/device.hpp).
+// A, B and C have one type, float or double. A and B may be sparse, in any format that is listed as csr. On the host this
+// takes a step for each of their elements instead of one for each place; a device writes them out in its memory. On a
+// device there is form Walsh-Hadamard alone (compressed/device.hpp).
 #pragma once
 
 #include "compressed/heavy.hpp"
@@ -50,16 +50,28 @@ class compressed : public approximate<compressed<Base>, Base> {
     }();
     template <sparse_operand X>
     struct listed_as<X> {
-        using type = csr<typename X::value_type, typename X::index_type>;
+        using list = csr<typename X::value_type, typename X::index_type, typename Base::space>;
+        using type =
+            std::conditional_t<on_host, list,
+                               approximate_parts::written_csr<typename X::value_type, typename X::index_type,
+                                                              typename Base::space>>;
     };
     // The operand of a shape that only says how large it is.
     template <class Form, class Facts>
     static auto sized(index_t rows, index_t cols, [[maybe_unused]] Facts const& facts) {
-        if constexpr (sparse_form<Form>)
-            return csr<typename Form::value_type, typename Form::index_type>{
-                rows, cols, {}, {}, {}, facts.most(rows, cols)};
-        else
-            return view<typename element_of<Form>::type const, typename Base::space>{{}, rows, cols, cols, 1};
+        using T = typename element_of<Form>::type;
+        using matrix = view<T const, typename Base::space>;
+        if constexpr (sparse_form<Form>) {
+            using Index = typename Form::index_type;
+            csr<T, Index, typename Base::space> const list{rows, cols, {}, {}, {}, facts.most(rows, cols)};
+            if constexpr (on_host)
+                return list;
+            else
+                return approximate_parts::written_csr<T, Index, typename Base::space>{
+                    list, matrix{{}, rows, cols, cols, 1}};
+        } else {
+            return matrix{{}, rows, cols, cols, 1};
+        }
     }
 
 public:
@@ -78,14 +90,16 @@ public:
     // Listed sparse matrices, with each other or with matrices.
     template <class S>
     using exact = std::conditional_t<sparse_form<typename S::a_form> && sparse_form<typename S::b_form>,
-                                     compressed_parts::sparse_pair_product<Base>, multiplier<Base, S>>;
+                                     std::conditional_t<on_host, compressed_parts::sparse_pair_product<Base>,
+                                                        compressed_parts::written_pair_product<Base>>,
+                                     multiplier<Base, S>>;
     template <class P>
     static constexpr verdict accepts_operands = [] {
         using A = typename P::a_operand;
         using B = typename P::b_operand;
         using R = typename P::c_type;
         constexpr bool sparse_a = sparse_operand<A>, sparse_b = sparse_operand<B>;
-        if constexpr (!on_host || !is_view<typename P::c_operand>::value ||
+        if constexpr (!is_view<typename P::c_operand>::value ||
                       !((sparse_a || is_view<A>::value) && (sparse_b || is_view<B>::value)))
             return verdict::structure;
         else if constexpr (!listed_with_values<A> || !listed_with_values<B>)
@@ -107,13 +121,9 @@ public:
     template <class S>
     footprint workspace(S const& s) const {
         if constexpr (is_sparse<S>) {
-            std::size_t lists = 0;
-            if constexpr (sparse_form<typename S::a_form>)
-                lists += s.a_facts.template bytes<arena, leaf_of<Base>>(s.m, s.k);
-            if constexpr (sparse_form<typename S::b_form>)
-                lists += s.b_facts.template bytes<arena, leaf_of<Base>>(s.k, s.n);
             footprint all = layer::workspace(listed_shape(s));
-            all.host += lists;
+            space::share(all) += bytes_to_list<typename S::a_form>(s.a_facts, s.m, s.k) +
+                                 bytes_to_list<typename S::b_form>(s.b_facts, s.k, s.n);
             return all;
         } else {
             return layer::workspace(s);
@@ -161,7 +171,7 @@ public:
     template <class P>
     status multiply(P const& p, line_norms const& norms, prediction& said, arena& memory) const {
         typename arena::scope const scope(memory);
-        auto const work = work_with(p.a, p.b);
+        auto const work = work_with(approximate_parts::as_read(p.a), approximate_parts::as_read(p.b));
         double bad = known();
         if (options_.nonzeros == 0) {
             double norm = 0;
@@ -196,8 +206,9 @@ private:
     }
     template <class S>
     auto work_of(S const& s) const {
-        return work_with(sized<typename S::a_form>(s.m, s.k, s.a_facts),
-                         sized<typename S::b_form>(s.k, s.n, s.b_facts));
+        auto const a = sized<typename S::a_form>(s.m, s.k, s.a_facts);
+        auto const b = sized<typename S::b_form>(s.k, s.n, s.b_facts);
+        return work_with(approximate_parts::as_read(a), approximate_parts::as_read(b));
     }
     template <class S>
     static auto listed_shape(S const& s) {
@@ -208,6 +219,17 @@ private:
         if constexpr (requires { a.facts(); }) to.a_facts = a.facts();
         if constexpr (requires { b.facts(); }) to.b_facts = b.facts();
         return to;
+    }
+    template <class Form, class Facts>
+    static std::size_t bytes_to_list([[maybe_unused]] Facts const& facts, [[maybe_unused]] index_t rows,
+                                     [[maybe_unused]] index_t cols) {
+        if constexpr (!sparse_form<Form>)
+            return 0;
+        else
+            return facts.template bytes<arena, leaf_of<Base>>(rows, cols) +
+                   (on_host
+                        ? 0
+                        : compressed_parts::bytes_to_write_out<arena, typename Form::value_type>(rows, cols));
     }
     // Lists what is sparse, whose factors go into alpha.
     template <class P>
@@ -230,8 +252,15 @@ private:
             auto made = x.listed(leaf(), memory);
             if (!made) return made.take_status();
             alpha = scaled_by(alpha, made->scale);
-            to = *made;
-            to.scale = 1;
+            made->scale = 1;
+            if constexpr (on_host) {
+                to = *made;
+            } else {
+                made->pieces = {}; // the plan knows of none
+                auto places = compressed_parts::written_out(leaf(), *made, memory);
+                if (!places) return places.take_status();
+                to = {*made, *places};
+            }
         }
         return {};
     }
@@ -305,11 +334,12 @@ compressed(compressed<Base>) -> compressed<compressed<Base>>;
 // The elements of A B, with A's and B's factors, whose magnitude is `threshold` or more: compressed/heavy.hpp.
 template <policy Base, operand A, operand B>
 auto heavy(compressed<Base> const& policy, A const& a, B const& b, double threshold) {
-    auto const x = as_view(a);
-    auto const y = as_view(b);
-    using R = typename decltype(x)::value_type;
-    view<R const, typename Base::space> const left = x, right = y;
-    auto found = compressed_parts::heavy_elements<Base, R>(policy.base(), policy.options(), left, right)
+    auto const x = compressed_parts::heavy_operand(policy.base(), as_view(a));
+    auto const y = compressed_parts::heavy_operand(policy.base(), as_view(b));
+    using X = decltype(x.is);
+    using Y = decltype(y.is);
+    using R = std::remove_const_t<typename X::value_type>;
+    auto found = compressed_parts::heavy_elements<Base, R, X, Y>(policy.base(), policy.options(), x.is, y.is)
                      .elements(threshold);
     found.or_throw();
     return std::move(*found);

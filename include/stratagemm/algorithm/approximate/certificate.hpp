@@ -49,11 +49,11 @@ public:
             return base.estimate(one);
         };
         double b = 0, a = 0;
-        if constexpr (sparse_form<typename S::b_form>)
+        if constexpr (on_host && sparse_form<typename S::b_form>)
             b = seconds_of_vectors(static_cast<double>(s.b_facts.likely(s.k, s.n)), vectors);
         else
             b = of(s.k, s.n);
-        if constexpr (sparse_form<typename S::a_form>)
+        if constexpr (on_host && sparse_form<typename S::a_form>)
             a = seconds_of_vectors(static_cast<double>(s.a_facts.likely(s.m, s.k)), vectors);
         else
             a = of(s.m, s.k);
@@ -73,8 +73,8 @@ public:
         }
         typename arena::scope const scope(memory);
         auto const y = take(memory, s_.k);
-        if (status s = add_times(W(1), p.b, x_, W(0), y, memory); !s) return s;
-        if (status s = add_times(wide(p.alpha), p.a, y, W(0), z_, memory); !s) return s;
+        if (status s = add_times(W(1), as_read(p.b), x_, W(0), y, memory); !s) return s;
+        if (status s = add_times(wide(p.alpha), as_read(p.a), y, W(0), z_, memory); !s) return s;
         if (p.beta == typename P::scalar(0)) return {};
         return add_times(wide(p.beta), p.e, x_, W(1), z_, memory);
     }

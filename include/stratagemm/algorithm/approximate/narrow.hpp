@@ -191,8 +191,8 @@ public:
         if (status s = base_.leaf().fill(rest, 0.0f); !s) return s;
         typename arena::scope const scope(memory);
         auto const y = take(memory, s_.k);
-        if (status s = add_times(1, p.b, x_, 0, y); !s) return s;
-        if (status s = add_times(static_cast<float>(p.alpha), p.a, y, 0, z_); !s) return s;
+        if (status s = add_times(1, as_read(p.b), x_, 0, y); !s) return s;
+        if (status s = add_times(static_cast<float>(p.alpha), as_read(p.a), y, 0, z_); !s) return s;
         if (p.beta == typename P::scalar(0)) return {};
         return add_times(static_cast<float>(p.beta), p.e, x_, 1, z_);
     }

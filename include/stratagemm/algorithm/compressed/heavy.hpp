@@ -12,19 +12,61 @@
 #include "../../core/keep.hpp"
 #include "../../core/list.hpp"
 #include "../../structure/coo.hpp"
+#include "dots.hpp"
 #include "work.hpp"
 
 STRATAGEMM_BEGIN
 
 namespace compressed_parts {
 
-template <class Base, class R>
+// A device has a kernel instead of exact_dots.
+struct no_dots {
+    template <class A, class B>
+    no_dots(A const&, B const&) {}
+};
+
+// What heavy() reads of an operand, and the memory of it: a sparse one by rows, which a device writes out.
+template <class X, class Arena>
+struct heavy_side {
+    X is;
+    shared<Arena> memory{};
+};
+template <class Base, class X>
+auto heavy_operand(Base const& base, X const& x) {
+    using arena = typename Base::arena;
+    using space = typename Base::space;
+    using R = std::remove_const_t<typename X::value_type>;
+    if constexpr (!sparse_operand<X>) {
+        return heavy_side<view<R const, space>, arena>{x};
+    } else {
+        auto const list = by_rows(base, x);
+        auto const rows = list.view();
+        using List = std::remove_const_t<decltype(rows)>;
+        static_assert(has_values<List>, "stratagemm: heavy() takes no pattern; to_csr() makes a csr of it");
+        if constexpr (host_leaf<leaf_of<Base>>) {
+            return heavy_side<List, arena>{rows, list.memory()};
+        } else {
+            auto memory = reserve_for(base, bytes_to_write_out<arena, R>(rows.rows, rows.cols));
+            memory.or_throw();
+            memory->hold(list.memory()); // for kernels that read the list
+            auto places = written_out(base.leaf(), rows, **memory);
+            places.or_throw();
+            view<R const, space> matrix = *places;
+            matrix.scale = rows.scale;
+            return heavy_side<view<R const, space>, arena>{matrix, std::move(*memory)};
+        }
+    }
+}
+
+// A, B: matrices or, on the host, csr.
+template <class Base, class R, class A = view<R const, typename Base::space>, class B = A>
 class heavy_elements {
     using arena = typename Base::arena;
     using space = typename Base::space;
     using list_of_all = coo<R, std::int32_t, space>;
     using matrix = owned<list_of_all, Base>;
-    using operand = view<R const, space>;
+    using product = problem<A, B, view<R, space>>;
+    using product_shape = decltype(product{}.shape());
     template <class T>
     using handle = typename space::template handle<T>;
     static constexpr bool on_host = host_leaf<leaf_of<Base>>;
@@ -35,8 +77,8 @@ class heavy_elements {
     static constexpr int parts = 64; // of the rows, each with a list
 
 public:
-    heavy_elements(Base const& base, compressed_options const& options, operand const& a, operand const& b)
-        : base_(base), options_(options), a_(a), b_(b), work_(base, options, a, b) {}
+    heavy_elements(Base const& base, compressed_options const& options, A const& a, B const& b)
+        : base_(base), options_(options), a_(a), b_(b), work_(base, options, a, b), dots_(a, b) {}
 
     result<matrix> elements(double threshold) {
         if (status s = check(threshold); !s) return s;
@@ -46,13 +88,15 @@ public:
         if (!is_finite(threshold_)) return gathered(); // a factor is zero, or nearly
         plan made;
         if (status s = choose(made); !s) return s;
-        double const exact = base_.estimate(to_choose_by(shape<R>{a_.rows, b_.cols, a_.cols}));
+        double const exact = this->exact().estimate(to_choose_by(shape_of(a_.rows)));
         bool const pays = made.size.sketches > 0 && made.seconds < exact &&
                           norms_ * made.rounding / sides() < threshold_ / 4;
         if (!pays && options_.otherwise == otherwise::refuse)
             return wrong("the exact product is less work than sketches for this threshold: raise it, give "
                          "`nonzeros`, or "
                          "set otherwise::exact");
+        if constexpr (on_host)
+            if (status s = dots_.prepare(base_.leaf(), parts); !s) return s;
         if (status s = pays ? look_at_sketches(made.size) : look_at_product(); !s) return s;
         for (bool const is_full : is_full_)
             if (is_full) return no_memory();
@@ -60,6 +104,28 @@ public:
     }
 
 private:
+    // What multiplies A and B exactly, and `rows` rows of that product.
+    auto exact() const {
+        if constexpr (is_csr_list<A> && is_csr_list<B>)
+            return sparse_pair_product<Base>(base_);
+        else
+            return multiplier<Base, product_shape>(base_);
+    }
+    product_shape shape_of(index_t rows) const {
+        product_shape s{rows, b_.cols, a_.cols};
+        if constexpr (is_csr_list<A>) s.a_facts = a_.facts();
+        if constexpr (is_csr_list<B>) s.b_facts = b_.facts();
+        return s;
+    }
+    A rows_of_a(index_t from, index_t rows) const {
+        if constexpr (is_csr_list<A>) {
+            A some = a_;
+            some.row_begins += from, some.rows = rows;
+            return some;
+        } else {
+            return a_.part(from, 0, rows, a_.cols);
+        }
+    }
     static status wrong(char const* why) { return failure(errc::argument, "heavy", why); }
     static status no_memory() { return failure(errc::memory, "heavy", "no host memory is left"); }
     double sides() const {
@@ -83,14 +149,30 @@ private:
     status measure(double* squares, arena& memory) {
         double all[2] = {};
         for (int side = 0; side < 2; ++side) {
-            auto const x = side == 0 ? a_.transposed() : b_;
-            if (status s = approximate_parts::squares_of_rows(base_.leaf(), x, squares, memory); !s) return s;
+            if (status s = side == 0 ? squares_of_a(squares, memory) : squares_of_b(squares, memory); !s)
+                return s;
             for (index_t l = 0; l < a_.cols; ++l) all[side] += squares[l];
         }
         norms_ = __builtin_sqrt(all[0]) * __builtin_sqrt(all[1]);
         if (!is_finite(norms_) || !(4 * sides() * norms_ < largest_number<R>()))
             return wrong("A or B has Inf or NaN, or products may overflow");
         return {};
+    }
+    status squares_of_a(double* squares, arena& memory) const {
+        if constexpr (is_csr_list<A>) {
+            approximate_parts::squares_of_columns(a_, squares);
+            return {};
+        } else {
+            return approximate_parts::squares_of_rows(base_.leaf(), a_.transposed(), squares, memory);
+        }
+    }
+    status squares_of_b(double* squares, arena& memory) const {
+        if constexpr (is_csr_list<B>) {
+            approximate_parts::squares_of_rows(b_, squares);
+            return {};
+        } else {
+            return approximate_parts::squares_of_rows(base_.leaf(), b_, squares, memory);
+        }
     }
     status choose(plan& made) {
         using approximate_parts::bytes_for_squares;
@@ -141,8 +223,9 @@ private:
     }
     status look_at_product() {
         index_t const rows = rows_at_once(), n = b_.cols;
-        footprint room = base_.workspace(shape<R>{rows, n, a_.cols});
-        if (a_.rows % rows > 0) room = larger(room, base_.workspace(shape<R>{a_.rows % rows, n, a_.cols}));
+        auto const policy = exact();
+        footprint room = policy.workspace(shape_of(rows));
+        if (a_.rows % rows > 0) room = larger(room, policy.workspace(shape_of(a_.rows % rows)));
         space::share(room) +=
             arena::rounded(static_cast<std::size_t>(rows * n) * sizeof(R)) + bytes_of_list(rows);
         auto memory = base_.reserve(room);
@@ -151,8 +234,8 @@ private:
         for (index_t i = 0; i < a_.rows; i += rows) {
             typename arena::scope const scope(*memory);
             view<R, space> const to{c, smaller(rows, a_.rows - i), n, n, 1};
-            dense_problem<R, R, R, space> const q{R(1), a_.part(i, 0, to.rows, a_.cols), b_, R(0), to, to};
-            if (status s = base_(q, *memory); !s) return s;
+            product const q{R(1), rows_of_a(i, to.rows), b_, R(0), to, to};
+            if (status s = policy(q, *memory); !s) return s;
             if (status s = look_at_rows(i, to, *memory); !s) return s;
         }
         return {};
@@ -226,7 +309,8 @@ private:
         auto const sums = there->template take<R>(2 * count);
         auto const leaf = base_.leaf();
         if (status s = list(rows, cols); !s) return s;
-        operand a = a_, b = b_;
+        A a = a_;
+        B b = b_;
         a.scale = b.scale = R(1);
         if (status s = leaf.launch(exact_elements_kernel<R>(), count, a, b, a_.cols, rows, cols, sums); !s)
             return s;
@@ -241,12 +325,7 @@ private:
         return {};
     }
     // Lists an element if it reaches the threshold.
-    void keep(int part, index_t i, index_t j) {
-        double sum = 0;
-        for (index_t l = 0; l < a_.cols; ++l)
-            sum += static_cast<double>(a_(i, l)) * static_cast<double>(b_(l, j));
-        keep_sum(part, i, j, sum);
-    }
+    void keep(int part, index_t i, index_t j) { keep_sum(part, i, j, dots_.at(part, i, j)); }
     void keep_sum(int part, index_t i, index_t j, double sum) {
         if (!(__builtin_fabs(sum) >= threshold_)) return;
         auto const value =
@@ -290,8 +369,10 @@ private:
 
     Base const& base_;
     compressed_options const& options_;
-    operand a_, b_;
-    work<Base, R> work_;
+    A a_;
+    B b_;
+    work<Base, R, A, B> work_;
+    std::conditional_t<on_host, exact_dots<A, B>, no_dots> dots_;
     double threshold_ = 0, norms_ = 0;
     list<element> found_[parts];
     bool is_full_[parts] = {}; // no memory was left for another element

@@ -1,9 +1,10 @@
-// Sparse operands of compressed products on the host: their elements in the order in which columns of A and rows of B
-// are transformed; and the product of two sparse matrices into a dense one, which a compressed product is compared
-// with.
+// Sparse operands of compressed products. On the host: their elements in the order in which columns of A and rows of B
+// are transformed. On a device, whose transforms take a step for each place: a csr as a matrix. And the product of two
+// sparse matrices into a dense one, which a compressed product is compared with.
 #pragma once
 
 #include "../../core/layer.hpp"
+#include "../../structure/csr/product.hpp"
 #include "../approximate/sparse.hpp"
 
 #include <cstdint>
@@ -113,6 +114,68 @@ private:
     template <class S>
     static std::size_t bytes_of_row(index_t n) {
         return arena::rounded(static_cast<std::size_t>(n) * sizeof(typename S::c_type));
+    }
+};
+
+// X, which is a csr on a device, as a matrix, without its factor.
+template <class Leaf, class T, class Index, class Space, class Arena>
+result<view<T const, Space>> written_out(Leaf const& leaf, csr<T, Index, Space> const& x, Arena& memory) {
+    view<T, Space> const to{memory.template take<T>(x.rows * x.cols), x.rows, x.cols, x.cols, 1};
+    if (x.rows > 0 && x.cols > 0) {
+        if (status s = leaf.fill(to, T(0)); !s) return s;
+        status s =
+            leaf.launch(list_kernel<T, Index>("write_dense", dense_text, ""), groups_for_each(x.rows, 256),
+                        x.row_begins, x.columns, x.values, to, x.rows, T(1), int{0}, no_sum<T>());
+        if (!s) return s;
+    }
+    return view<T const, Space>(to);
+}
+template <class Arena, class T>
+std::size_t bytes_to_write_out(index_t rows, index_t cols) {
+    return Arena::rounded(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) * sizeof(T));
+}
+
+// The same product on a device, where B is written out, too (written_csr).
+template <policy P>
+class written_pair_product : public product_over<P> {
+public:
+    using typename product_over<P>::space;
+    using typename product_over<P>::arena;
+    using product_over<P>::product_over;
+
+    template <class S>
+    footprint workspace(S const& s) const {
+        return by_list().workspace(with_places(s));
+    }
+    template <class S>
+    bound error_bound(S const& s) const {
+        return by_list().error_bound(with_places(s));
+    }
+    template <class S>
+    double estimate(S const& s) const {
+        return by_list().estimate(with_places(s));
+    }
+    template <class S>
+    std::string describe(S const& s) const {
+        return "B written out; " + by_list().describe(with_places(s));
+    }
+    template <class Q>
+    status operator()(Q const& p, arena& memory) const {
+        problem<typename Q::a_operand, view<typename Q::b_type const, space>, typename Q::c_operand,
+                typename Q::epilogue_type> const q{p.alpha,  p.a,        p.b.places, p.beta,   p.e,
+                                                   p.c,      p.epilogue, p.count,    p.a_step, p.b_step,
+                                                   p.e_step, p.c_step,   p.row0,     p.col0};
+        return by_list()(q, memory);
+    }
+
+private:
+    csr_product<P> by_list() const { return csr_product<P>(this->base_); }
+    template <class S>
+    static auto with_places(S const& s) {
+        using T = typename S::b_type;
+        shape<typename S::a_form, T, typename S::c_form> to{s.m, s.n, s.k, s.count, s.adds, s.a_facts};
+        to.alone = s.alone;
+        return to;
     }
 };
 
