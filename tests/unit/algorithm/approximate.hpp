@@ -24,6 +24,7 @@ template <class Base>
 struct slow : sg::layer_over<Base> {
     static constexpr bool is_backend = requires { requires Base::is_backend; };
     index_t m, n;
+    double seconds = 1e-6; // of a multiply-add
     explicit slow(Base base, index_t of_m = 0, index_t of_n = 0)
         : sg::layer_over<Base>(std::move(base)), m(of_m), n(of_n) {}
     using typename sg::layer_over<Base>::arena;
@@ -32,7 +33,7 @@ struct slow : sg::layer_over<Base> {
     template <class S>
     double estimate(S const& s) const {
         bool const is_other = s.n == 16 || (m > 0 && (s.m != m || s.n != n));
-        return (is_other ? 1e-9 : 1e-6) * sg::multiply_adds(s);
+        return (is_other ? 1e-3 : 1) * seconds * sg::multiply_adds(s);
     }
     template <class P>
     sg::status operator()(P const& p, arena& memory) const {

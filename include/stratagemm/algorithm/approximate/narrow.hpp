@@ -11,6 +11,7 @@
 #include "../../core/policy.hpp"
 #include "../../device/dialect.hpp"
 #include "../../structure/sketch/device.hpp"
+#include "written.hpp"
 
 STRATAGEMM_BEGIN
 

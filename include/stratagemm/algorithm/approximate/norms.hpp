@@ -248,11 +248,12 @@ KERNEL(ITEMS) add_parts(BUFFER(double const, parts_of), index rows, index parts,
 
 // Enough groups for any device, of parts that are long enough to be worth one.
 inline index_t parts_on_device(index_t rows, index_t cols) {
-    return larger_of(1, smaller(smaller(64, cols / 64), (index_t{1} << 18) / rows));
+    return larger_of(1, smaller(smaller(64, cols / 64), (index_t{1} << 18) / larger_of(1, rows)));
 }
 // A warp has a part of a row, which it reads 256 elements at a time.
 inline index_t parts_along(index_t rows, index_t cols) {
-    return larger_of(1, smaller(smaller(parts_on_device(rows, cols), cols / 256), (index_t{1} << 14) / rows));
+    return larger_of(1, smaller(smaller(parts_on_device(rows, cols), cols / 256),
+                                (index_t{1} << 14) / larger_of(1, rows)));
 }
 // Sums of parts, and of rows.
 template <class Arena, class T, class Space>

@@ -5,6 +5,7 @@
 #include "../../core/leaf.hpp"
 #include "../../structure/csr/operand.hpp"
 #include "norms.hpp"
+#include "written.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -14,21 +15,6 @@ template <class T, class Index>
 inline constexpr bool is_csr_list<csr<T, Index>> = true;
 
 namespace approximate_parts {
-
-// A csr on a device without its factor, and the same as a matrix: norms, sketches and certificates read the matrix, and
-// an exact product reads the list.
-template <class T, class Index, class Space>
-struct written_csr : csr<T, Index, Space> {
-    view<T const, Space> places{};
-};
-template <class X>
-X const& as_read(X const& x) {
-    return x;
-}
-template <class T, class Index, class Space>
-view<T const, Space> const& as_read(written_csr<T, Index, Space> const& x) {
-    return x.places;
-}
 
 // to[i] = the sum of |x_ij|^2 over j, or to[j] = that over i.
 template <class T, class Index>

@@ -424,12 +424,12 @@ struct compressed_device_times {
     // The terms of k that are done at a time: few enough for a panel of both transforms to stay in a cache.
     index_t panel() const {
         auto const some = static_cast<index_t>(0x1p23 / (padded(m) + padded(n)));
-        index_t const least = larger_of(32, some / 32 * 32), all = divide_up(static_cast<index_t>(k), 4) * 4;
-        return smaller(least, all);
+        index_t const most = larger_of(32, some / 32 * 32), all = divide_up(static_cast<index_t>(k), 4) * 4;
+        return larger_of(1, smaller(most, all));
     }
 
 private:
-    double panels() const { return __builtin_ceil(k / static_cast<double>(larger_of(1, panel()))); }
+    double panels() const { return __builtin_ceil(k / static_cast<double>(panel())); }
     static double padded(double x) {
         return static_cast<double>(index_t{1} << bits_of(static_cast<index_t>(x)));
     }
