@@ -23,7 +23,8 @@ inline std::string sign_blocks_definitions(text_numbers const& numbers) {
     auto const define = [&](char const* name, int i) {
         return std::string("#define ") + name + ' ' + std::to_string(numbers.at[i]) + '\n';
     };
-    return define("WIDE", 0) + define("ROWS_OF_WARP", 1) + define("WARPS", 2) + define("DEPTH", 3);
+    return define("WIDE", 0) + define("ROWS_OF_WARP", 1) + define("WARPS", 2) + define("DEPTH", 3) +
+           "#define STAGES " + std::to_string(sign_blocks::stages) + '\n';
 }
 inline std::string sign_blocks_written(text_numbers const& numbers, text_tables*) {
     return sign_blocks_definitions(numbers) + sign_blocks_text;
@@ -33,27 +34,30 @@ inline std::string sign_blocks_written(text_numbers const& numbers, text_tables*
 // shared memory. `wide` columns of a lane. Without room it has no depth.
 inline sign_blocks sign_blocks_for(sign_sides const& s, int wide, std::size_t element,
                                    device_limits const& limits) {
-    constexpr int sums = 64, ahead = 16; // words of registers
+    // Words of registers. Sums have half of what a multiprocessor has, and at most a quarter of a work-item's.
+    constexpr int all = 65536, most_sums = 64, on_way = 1 << 14;
     int const words = static_cast<int>(element / 4);
     sign_blocks x;
-    x.wide = wide, x.each = sums / words / wide;
-    for (x.warps = 16; 32 * x.warps > limits.group_items && x.warps > 1;) x.warps /= 2;
+    for (x.warps = 32; 32 * x.warps > limits.group_items && x.warps > 1;) x.warps /= 2;
+    index_t const sums = smaller(most_sums, all / 2 / x.items());
+    x.wide = wide, x.each = static_cast<int>(sums) / words / wide;
     // Fewer rows take fewer sums; each stage of a block has some.
     while (x.each > 4 && index_t{x.each} / 2 * x.warps >= s.rows) x.each /= 2;
     x.parts = s.parts_of(x.rows());
-    x.depth = static_cast<int>(2 * ahead / words * x.items() / x.width());
+    x.depth = static_cast<int>(on_way / words / x.width());
     if (x.depth > x.items()) x.depth = x.items();
     auto const fits = [&] {
         return x.shared_bytes(element) <= limits.group_bytes && x.entries() / 4 < 1 << 15;
     };
     while (x.depth > 0 && !fits()) x.depth /= 2;
-    if (x.depth * x.width() < 2 * x.items()) x.depth = 0;
+    if (x.depth * x.width() < index_t{x.stages} * x.items()) x.depth = 0;
     return x;
 }
 // Roughly the seconds of it, and of the list: X from memory once and, for further groups with other rows, from a cache
-// that is 2.5 times as fast; and instructions, 34 for each row in a block and 11, and 6 for each column of a lane, for an
-// entry. The device issues one in the time of 3.2 bytes. These numbers are from an H200. 65536 work-items keep a large
-// device busy. A processor does all that in its caches, one work-item after another.
+// that is 2.5 times as fast; and instructions, as nvdisasm shows them for an H200: four entries take 25, and 4 for each
+// column of a lane; a row in a block takes 7, and is filled up to four entries, which adds 0.4 of such a four. The device
+// issues one in the time of 3.2 bytes. 65536 work-items keep a large device busy. A processor does all that in its
+// caches, one work-item after another.
 inline double seconds_of(sign_blocks const& x, sign_sides const& s, std::size_t element,
                          device_limits const& limits) {
     auto const f = [](index_t n) { return static_cast<double>(n); };
@@ -62,7 +66,7 @@ inline double seconds_of(sign_blocks const& x, sign_sides const& s, std::size_t 
                  row_steps = chunks * f(x.rows() * divide_up(s.cols, x.depth)) * strips,
                  entries = f(s.cols * s.signs) * share * strips;
     double const memory = f(s.cols * s.n) * size * (1 + (chunks - 1) / 2.5) + f(s.rows * s.n) * size,
-                 issued = row_steps * 34 + entries * (11 + 6 * x.wide * words),
+                 four = 25 + 4 * x.wide * words, issued = row_steps * (7 + 0.4 * four) + entries / 4 * four,
                  busy = chunks * strips * x.items() / 65536;
     return (memory + issued * (limits.is_cpu ? 32 : 3.2)) / limits.bandwidth / (busy < 1 ? busy : 1) +
            (s.kept ? 2e-6 : 15e-6);
@@ -100,14 +104,12 @@ status list_sign_blocks(Leaf const& leaf, sign_blocks const& x, sign_sides const
                          false,
                          sketch_types<T>};
     return leaf.launch(kernel, chunks * blocks * x.parts * slices, lists, key.first, key.second, s.all_rows,
-                       s.signs, row, s.rows, col, s.cols, blocks, x.rows(), x.parts, slices, x.line(),
-                       x.list(), index_t{x.depth});
+                       s.signs, row, s.rows, col, s.cols, blocks, x.rows(), x.parts, slices,
+                       x.line() / x.wide, x.list(), index_t{x.depth});
 }
-// C = alpha S B + beta E for the S of the lists, without the epilogue. p.a has the factor of S.
-template <class Leaf, class Q, class Handle>
-status multiply_sign_blocks(Leaf const& leaf, sign_blocks const& x, sign_sides const& s, Q const& p,
-                            Handle lists) {
-    using T = typename Q::c_type;
+// `along`: terms of a sum lie side by side in B; `ends_along`: the rows of a column of C do.
+template <class T>
+device_kernel sign_blocks_kernel(sign_blocks const& x, bool along, bool ends_along) {
     std::size_t const bytes = x.shared_bytes(sizeof(T));
     auto const define = [](char const* name, index_t value) {
         return std::string("#define ") + name + ' ' + std::to_string(value) + '\n';
@@ -117,14 +119,21 @@ status multiply_sign_blocks(Leaf const& leaf, sign_blocks const& x, sign_sides c
                          define("LIST", x.list()) + define("WORDS_OF_TILES", x.words_of_tiles(sizeof(T))) +
                              define("ROOM_BYTES", static_cast<index_t>(bytes)) +
                              define("MOST_DECLARED", index_t{device_declared_bytes}) +
-                             define("ALONG", rows_are_closer(p.b)) +
-                             define("ENDS_ALONG", rows_are_closer(p.c)),
+                             define("ALONG", along) + define("ENDS_ALONG", ends_along),
                          x.items(),
                          uses_double<T, T>,
                          false,
                          kernel_types<T, T>};
     kernel.write = sign_blocks_written, kernel.numbers = x.numbers();
     if (bytes > device_declared_bytes) kernel.shared_bytes = bytes;
+    return kernel;
+}
+// C = alpha S B + beta E for the S of the lists, without the epilogue. p.a has the factor of S.
+template <class Leaf, class Q, class Handle>
+status multiply_sign_blocks(Leaf const& leaf, sign_blocks const& x, sign_sides const& s, Q const& p,
+                            Handle lists) {
+    using T = typename Q::c_type;
+    auto const kernel = sign_blocks_kernel<T>(x, rows_are_closer(p.b), rows_are_closer(p.c));
     auto const e = added_or_c(p);
     index_t const chunks = divide_up(s.rows, x.rows());
     return leaf.launch(kernel, chunks * divide_up(s.n, x.width()), lists, divide_up(s.cols, x.depth), chunks,

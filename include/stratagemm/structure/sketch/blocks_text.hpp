@@ -5,9 +5,10 @@
 // sums of all rows that the group has stay in registers while the blocks go by; a warp has ROWS_OF_WARP rows, and a lane WIDE
 // columns. The next block is read while this one is added. So X is read from memory once, if one group has all rows.
 //
-// The signs of a block are listed by rows first, by a kernel: a word for each row says where its entries begin, in
-// units of four, and how many there are; an entry is the place of a term in shared memory, and a sign in bit 31. Entries
-// of a row are in the order of the terms, so the order of all sums is that of the terms, whatever runs when.
+// The signs of a block are listed by rows first, by a kernel: a word for each row says where its entries begin, and how
+// many there are, in units of four; an entry is twice the place of a term in shared memory, and one more if the sign is negative. The last
+// entries of a row are of a term that is zero, so that no entry takes a condition. Entries of a row are in the order of
+// the terms, so the order of all sums is that of the terms, whatever runs when.
 #pragma once
 
 #include "../../backend/host/kernels.hpp"
@@ -20,12 +21,14 @@ STRATAGEMM_BEGIN
 struct sign_blocks {
     int wide = 1, each = 1, warps = 1, depth = 1; // of a lane, of a warp, of a group, of a block
     index_t parts = 1;                            // whose rows a group has, at most
+    // In which a block is read: few registers hold what is on its way.
+    static constexpr int stages = 4;
 
     int items() const { return 32 * warps; }
     index_t rows() const { return index_t{each} * warps; }
     index_t width() const { return index_t{wide} * 32; }
-    index_t line() const { return width() + 1; } // so that neither terms nor columns meet in one bank
-    index_t tile() const { return depth * line(); }
+    index_t line() const { return width() + wide; } // so that neither terms nor columns meet in one bank
+    index_t tile() const { return (depth + 1) * line(); } // with a term that is zero
     // The entries of a part are behind one another, and those of a row begin at a multiple of four.
     index_t entries() const { return depth * parts + 4 * rows(); }
     index_t list() const { return rows() + entries(); }
@@ -42,9 +45,8 @@ struct sign_blocks {
 
 inline constexpr char sign_blocks_text[] = R"(
 #define WIDTH (32 * WIDE)
-#define LINE (WIDTH + 1)
-#define TILE (DEPTH * LINE)
-#define STAGES 2
+#define LINE (WIDTH + WIDE)
+#define TILE ((DEPTH + 1) * LINE)
 #define QUAD VECTOR(int, 4)
 #define ROOM SHARED_AS(scalar, room)
 #define LISTS SHARED_AS(int, room + WORDS_OF_TILES / 4)
@@ -60,14 +62,30 @@ inline constexpr char sign_blocks_text[] = R"(
 #else
 #define ADD_SIGNED(sum, sign, v) sum = fma(sign, v, sum)
 #endif
-#define SIGN_OF(entry) ((entry) < 0 ? (REAL)-1.0f : (REAL)1.0f)
-#define READ_TERM(v, condition, entry)   \
-    for (int w = 0; w < WIDE; ++w) {     \
-        v[w] = ZERO;                     \
-        if (condition) v[w] = ROOM[tile + ((entry) & 0x7fffffff) + LANE + 32 * w]; \
+#define SIGN_OF(entry) ((entry) & 1 ? (REAL)-1.0f : (REAL)1.0f)
+/* A lane reads its columns, which are neighbours, at once. */
+#if WIDE == 2
+#define TERM VECTOR(REAL, 2)
+#define READ_TERM(entry) (SHARED_AS(TERM, room) + place)[(entry) >> 1]
+#define ADD_TERM(v, entry)                                  \
+    {                                                       \
+        float const sign = sign_of(entry);                  \
+        ADD_SIGNED(sum[2 * r], sign, (v).x);                \
+        ADD_SIGNED(sum[2 * r + 1], sign, (v).y);            \
     }
-#define ADD_TERM(v, entry) \
-    for (int w = 0; w < WIDE; ++w) { ADD_SIGNED(sum[r * WIDE + w], SIGN_OF(entry), v[w]); }
+FUNCTION float sign_of(int entry) {
+    union {
+        uint bits;
+        float number;
+    } x;
+    x.bits = ((uint)entry << 31) + 0x3f800000u; /* one instruction; so is half of the entry */
+    return x.number;
+}
+#else
+#define TERM scalar
+#define READ_TERM(entry) (ROOM + place)[(entry) >> 1]
+#define ADD_TERM(v, entry) ADD_SIGNED(sum[r], SIGN_OF(entry), v)
+#endif
 /* Elements of X of a stage of block b, for this work-item, and words of its list. */
 #define READ_STAGE(b)                                                                                    \
     {                                                                                                    \
@@ -125,10 +143,12 @@ signs_times_dense(BUFFER(int const, lists), index blocks, index chunks, MATRIX(I
         KEEP_STAGE(0)
         KEEP_LIST(0)
     }
+    for (int at = ITEM; at < 2 * LINE; at += ITEMS) ROOM[at / LINE * TILE + DEPTH * LINE + at % LINE] = ZERO;
     BARRIER();
     for (int b = 0; b < (int)blocks; ++b) {
         bool const more = b + 1 < (int)blocks;
-        int const tile = (b & 1) * TILE, list = (b & 1) * LIST, quads = list / 4 + ROWS_OF_WARP * WARPS / 4;
+        int const place = (b & 1) * (TILE / WIDE) + LANE, list = (b & 1) * LIST,
+                  quads = list / 4 + ROWS_OF_WARP * WARPS / 4;
 #pragma unroll
         for (int stage = 0; stage < STAGES; ++stage) {
             if (more) {
@@ -140,17 +160,14 @@ signs_times_dense(BUFFER(int const, lists), index blocks, index chunks, MATRIX(I
                 int const row = LISTS[list + WARP * ROWS_OF_WARP + r];
                 int at = quads + (row >> 16), left = row & 0xffff;
 #pragma unroll 1
-                for (; left > 0; left -= 4, ++at) {
+                for (; left > 0; --left, ++at) {
                     QUAD const entries = SHARED_AS(QUAD, LISTS)[at];
-                    scalar p[WIDE], q[WIDE], s[WIDE], t[WIDE];
-                    READ_TERM(p, true, entries.x)
-                    READ_TERM(q, left > 1, entries.y)
-                    READ_TERM(s, left > 2, entries.z)
-                    READ_TERM(t, left > 3, entries.w)
-                    ADD_TERM(p, entries.x)
-                    ADD_TERM(q, entries.y)
-                    ADD_TERM(s, entries.z)
-                    ADD_TERM(t, entries.w)
+                    TERM const p = READ_TERM(entries.x), q = READ_TERM(entries.y), s = READ_TERM(entries.z),
+                               t = READ_TERM(entries.w);
+                    ADD_TERM(p, entries.x);
+                    ADD_TERM(q, entries.y);
+                    ADD_TERM(s, entries.z);
+                    ADD_TERM(t, entries.w);
                 }
             }
             if (more) {
@@ -172,7 +189,7 @@ signs_times_dense(BUFFER(int const, lists), index blocks, index chunks, MATRIX(I
             BARRIER();
             for (int u = 0; u < TURNED_ROWS; ++u) {
                 int const at = u * 32 + LANE, r = at % TURNED_ROWS, column = at / TURNED_ROWS;
-                index const i = first_i + WARP * ROWS_OF_WARP + first + r, j = first_j + 32 * w + column;
+                index const i = first_i + WARP * ROWS_OF_WARP + first + r, j = first_j + WIDE * column + w;
                 if (i < rows && j < cols) FINISH_ELEMENT(i, j, ROOM[mine + r * 33 + column]);
             }
             BARRIER();
@@ -182,7 +199,7 @@ signs_times_dense(BUFFER(int const, lists), index blocks, index chunks, MATRIX(I
     for (int r = 0; r < ROWS_OF_WARP; ++r)
 #pragma unroll
         for (int w = 0; w < WIDE; ++w) {
-            index const i = first_i + WARP * ROWS_OF_WARP + r, j = first_j + 32 * w + LANE;
+            index const i = first_i + WARP * ROWS_OF_WARP + r, j = first_j + WIDE * LANE + w;
             if (i < rows && j < cols) FINISH_ELEMENT(i, j, sum[r * WIDE + w]);
         }
 #endif
@@ -238,10 +255,11 @@ KERNEL(ITEMS) list_sign_blocks(BUFFER(int, lists), int key, int second_key, inde
             count += other == (int)i;
         }
         int const quad = (int)(entries_of_part / 4 + i) + (before + 3) / 4;
-        list[from - first_row + i] = quad << 16 | count;
+        list[from - first_row + i] = quad << 16 | (count + 3) / 4;
         GLOBAL int *next = list + chunk_rows + 4 * quad;
         for (int l = 0; l < (int)depth; ++l)
-            if (rows_of[l] >> 1 == (int)i) *next++ = (int)(l * line) | (rows_of[l] & 1 ? (int)0x80000000 : 0);
+            if (rows_of[l] >> 1 == (int)i) *next++ = (int)(l * line) << 1 | (rows_of[l] & 1);
+        for (; count & 3; ++count) *next++ = (int)(depth * line) << 1;
     }
 }
 )";
