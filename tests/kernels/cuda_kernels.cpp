@@ -439,7 +439,7 @@ void add_sketch(std::vector<kernel>& to) {
     std::string const name = std::string("sketch-") + sg::type_letter<T>();
     to.push_back({name + "-normals", sg::cuda_source_of(sg::sketch_kernel<T>("write_normals")), true});
     to.push_back({name + "-sample", sg::cuda_source_of(sg::sketch_kernel<T>("write_sample")), true});
-    for (char const* const which : {"count_signs", "list_signs"})
+    for (char const* const which : {"count_signs", "list_signs", "list_rows_of_signs"})
         to.push_back({name + '-' + which, sg::cuda_source_of(sg::sign_kernel<T>(which)), true});
 }
 // What makes sketches of a product, in single buckets and in blocks of them; and what takes medians of few and of many.

@@ -212,8 +212,71 @@ KERNEL(ITEMS) list_signs(BUFFER(INDEX const, begins), BUFFER(INDEX, numbers), BU
         EACH_SIGN(LIST_SIGN, j)
     }
 }
+/* The same by rows, of all rows of a sketch: a group has OWN_ROWS rows of a part, and draws all signs of that part. A
+   work-item has a run of columns, and so its place in each row, from what the work-items before it have there; number 0
+   of what is counted are the rows before. Columns of the group's rows are drawn again to be listed: of a short run,
+   those alone. */
+#define OWN_ROWS 8
+#define COUNTS(k, item) counts[(k) * (ITEMS + 1) + (item)]
+#define DRAW_OF_PART(j)                                                                     \
+    drawn[0] = (uint)(t / 4);                                                               \
+    drawn[1] = (uint)(col + (j));                                                           \
+    drawn[2] = 2;                                                                           \
+    drawn[3] = 0;                                                                           \
+    draw(drawn, (uint)key, (uint)second_key);                                               \
+    int const at_word = (int)(t & 3);                                                       \
+    uint const word = at_word == 0 ? drawn[0] : at_word == 1 ? drawn[1] : at_word == 2 ? drawn[2] : drawn[3]; \
+    index const i = (index)((ulong)(word >> 1) * (ulong)size >> 31);                        \
+    int const own = i < from ? 0 : i < to ? (int)(i - from) + 1 : -1
+KERNEL(ITEMS) list_rows_of_signs(BUFFER(INDEX, begins), BUFFER(INDEX, numbers), BUFFER(IN, values), int key,
+                                 int second_key, index all_rows, index signs, index col, index cols, index slices) {
+    SHARED int counts[(OWN_ROWS + 1) * (ITEMS + 1)];
+    SHARED int starts[OWN_ROWS + 1];
+    OPEN(INDEX, begins);
+    OPEN(INDEX, numbers);
+    OPEN(IN, values);
+    index const t = (index)GROUP / slices, low = all_rows / signs, longer = all_rows % signs,
+                part_begin = low * t + min(t, longer), size = low + (t < longer ? 1 : 0),
+                from = (index)GROUP % slices * OWN_ROWS, to = min(from + OWN_ROWS, size);
+    index const run = (cols + ITEMS - 1) / ITEMS, first = min(ITEM * run, cols), past = min(first + run, cols);
+    uint drawn[4], listed = 0;
+    for (int k = 0; k <= OWN_ROWS; ++k) COUNTS(k, ITEM) = 0;
+    for (index j = first; j < past; ++j) {
+        DRAW_OF_PART(j);
+        if (own >= 0) COUNTS(own, ITEM) += 1;
+        if (own > 0) listed |= 1u << ((int)(j - first) & 31);
+    }
+    BARRIER();
+    if (ITEM <= OWN_ROWS) {
+        int sum = 0;
+        for (int item = 0; item < ITEMS; ++item) {
+            int const one = COUNTS(ITEM, item);
+            COUNTS(ITEM, item) = sum;
+            sum += one;
+        }
+        starts[ITEM] = sum;
+    }
+    BARRIER();
+    int start = (int)(t * cols) + starts[0];
+    for (int k = 1; k <= OWN_ROWS; ++k) {
+        if (ITEM == 0 && from + k - 1 < to) begins[part_begin + from + k - 1] = (INDEX)start;
+        COUNTS(k, ITEM) += start;
+        start += starts[k];
+    }
+    if (GROUP == 0 && ITEM == 0) begins[all_rows] = (INDEX)(signs * cols);
+    for (index j = first; j < past; ++j) {
+        if (!(listed >> ((int)(j - first) & 31) & 1)) continue;
+        DRAW_OF_PART(j);
+        if (own <= 0) continue;
+        index next = COUNTS(own, ITEM);
+        COUNTS(own, ITEM) += 1;
+        LIST_SIGN(j, word & 1)
+    }
+}
 #endif
 )";
+// The rows of a group of list_rows_of_signs.
+inline constexpr index_t rows_of_signs = 8;
 
 // The polynomials as expressions of their argument, and the numbers of the generator.
 template <int Terms>
@@ -262,6 +325,30 @@ status write_normals_on_device(Leaf const& leaf, std::uint64_t seed, index_t row
     index_t const first = row / rows, blocks = (row + to.rows - 1) / rows - first + 1;
     return leaf.launch(sketch_kernel<T>("write_normals"), groups_for_elements(blocks, to.cols), to.data,
                        key.first, key.second, row, col, to.rows, to.cols, first, blocks);
+}
+
+// Groups of list_rows_of_signs: for each part of the rows, so many times `rows_of_signs` rows.
+template <class Sketch>
+index_t slices_of_signs(Sketch const& x) {
+    return divide_up(x.all_rows / x.signs + 1, rows_of_signs);
+}
+// Whether all rows are listed at once: groups draw each sign as often as a part has groups, some 100 instructions for 32
+// signs, each of the time of 3.2 bytes. Otherwise columns are listed and sorted, in some eight launches, which move each
+// element about a dozen times.
+template <class Sketch>
+bool lists_rows_at_once(Sketch const& x, index_t cols, device_limits const& limits) {
+    double const elements = static_cast<double>(cols) * static_cast<double>(x.signs),
+                 drawn = elements * static_cast<double>(slices_of_signs(x)) * 10 * (limits.is_cpu ? 10 : 1);
+    return drawn < elements * 12 * 8 + 8 * 3e-6 * limits.bandwidth;
+}
+// All rows of columns [col, col + cols) of a sketch, by rows.
+template <class T, class Leaf, class Sketch, class Numbers, class Values>
+status list_rows_on_device(Leaf const& leaf, Sketch const& x, index_t col, index_t cols, Numbers begins,
+                           Numbers numbers, Values values) {
+    seed_words const key(x.seed);
+    index_t const slices = slices_of_signs(x);
+    return leaf.launch(sign_kernel<T>("list_rows_of_signs"), slices * x.signs, begins, numbers, values,
+                       key.first, key.second, x.all_rows, x.signs, col, cols, slices);
 }
 
 // The signs of columns [col, col + cols) in rows [row, row + rows) of a sketch, by columns: where those of a column

@@ -166,6 +166,13 @@ struct sign_sketch : sketch_part<sign_sketch<T>, T> {
         list x{this->rows, this->cols, begins, numbers, values, most, this->scale};
         x.longest = facts().longest_row(this->rows, this->cols);
         typename Arena::scope const scope(memory);
+        if constexpr (!host_leaf<Leaf>)
+            if (!this->turned && c.m == this->all_rows && signs <= this->all_rows &&
+                lists_rows_at_once(*this, c.n, leaf.limits())) {
+                status s = list_rows_on_device<T>(leaf, *this, c.col, c.n, begins, numbers, values);
+                if (!s) return s;
+                return x;
+            }
         if (this->turned) {
             if (status s = list_columns(leaf, c, begins, numbers, values, memory); !s) return s;
         } else {
