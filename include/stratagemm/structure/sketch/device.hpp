@@ -330,7 +330,7 @@ status write_normals_on_device(Leaf const& leaf, std::uint64_t seed, index_t row
 // Groups of list_rows_of_signs: for each part of the rows, so many times `rows_of_signs` rows.
 template <class Sketch>
 index_t slices_of_signs(Sketch const& x) {
-    return divide_up(x.all_rows / x.signs + 1, rows_of_signs);
+    return (x.all_rows / x.signs + rows_of_signs) / rows_of_signs;
 }
 // Whether all rows are listed at once: groups draw each sign as often as a part has groups, some 100 instructions for 32
 // signs, each of the time of 3.2 bytes. Otherwise columns are listed and sorted, in some eight launches, which move each
