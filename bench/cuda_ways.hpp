@@ -66,7 +66,7 @@ struct cuda_all_ways {
 
     double least() const { return 1e300; }
     template <class Engine>
-    void operator()(Engine const& engine, sg::cuda_way const& way, double = 1) {
+    void operator()(Engine const& engine, sg::cuda_way const& way) {
         if (way.cycles >= 1e299) return;
         sg::cuda_configuration const tile = engine;
         all.push_back({tile.index(), tile, way});

@@ -340,11 +340,11 @@ void time_choosing(std::vector<cuda_shape> const& shapes, sg::cuda_device const&
                 all.size(), all.back());
 }
 
-double launch_of(table const& costs) {
-    std::vector<float> all;
-    for (auto const& row : costs) all.push_back(row.costs.of[static_cast<int>(sg::cuda_cost::launch)]);
+double median_of(table const& costs, sg::cuda_cost kind) {
+    std::vector<double> all;
+    for (auto const& row : costs) all.push_back(row.costs[kind]);
     std::sort(all.begin(), all.end());
-    return static_cast<double>(all[all.size() / 2]);
+    return all[all.size() / 2];
 }
 
 int tiles_of(std::string const& engine) {
@@ -360,8 +360,14 @@ void write_table(std::string const& name, table const& costs, double bytes_per_c
           "cycles, as\n// measured on an H200.\n#pragma once\n\nSTRATAGEMM_BEGIN\n\n"
           "// The bytes that its memory has for each multiprocessor in a cycle.\n"
           "inline constexpr double cuda_fitted_bytes_per_cycle = "
-       << bytes_per_cycle << ";\n// Until the host has queued a launch: the median of the rows below.\n"
-       << "inline constexpr double cuda_fitted_launch = " << launch_of(costs)
+       << bytes_per_cycle
+       << ";\n// For engines with formulas of their own, the medians of the rows below: of a launch, of "
+          "adding up by another, "
+          "its parts,\n// and by a cluster.\ninline constexpr double cuda_fitted_launch = "
+       << median_of(costs, sg::cuda_cost::launch)
+       << ", cuda_fitted_add = " << median_of(costs, sg::cuda_cost::add)
+       << ", cuda_fitted_add_part = " << median_of(costs, sg::cuda_cost::add_part)
+       << ", cuda_fitted_cluster = " << median_of(costs, sg::cuda_cost::cluster)
        << ";\n\ninline constexpr cuda_tile_costs_of cuda_tile_costs_table[] = {\n";
     for (std::size_t r = 0; r < costs.size(); ++r) {
         to << "    {\"" << sg::cuda_tile_costs_table[r].engine << "\", \""

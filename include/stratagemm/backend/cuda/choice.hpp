@@ -12,16 +12,16 @@ struct cuda_choice_of : cuda_way {
 };
 using cuda_choice = cuda_choice_of<cuda_configuration>;
 
-// Asks all engines of a list. f(engine, way, margin): the engine is taken if it is faster by that factor.
+// Asks all engines of a list, and keeps the best way.
 template <class Configuration>
 class cuda_choosing {
 public:
     double least() const { return best.cycles; }
     template <class Engine>
-    void operator()(Engine const& engine, cuda_way const& way, double margin = 1) {
-        if (found && !way.surely && !(margin * way.cycles < best.cycles)) return;
+    void operator()(Engine const& engine, cuda_way const& way) {
+        if (found && !way.surely && !(way.cycles < best.cycles)) return;
         static_cast<cuda_way&>(best) = way;
-        best.tile = engine, found = true, most = margin > 1 ? margin * way.cycles : way.cycles;
+        best.tile = engine, found = true;
     }
     void ask_all(cuda_query const& q) {
         Configuration::for_each([&]<class Engine>(Engine const&) {
@@ -31,7 +31,6 @@ public:
 
     cuda_choice_of<Configuration> best{{.cycles = 1e300}, {}, false};
     bool found = false;
-    double most = 1e300; // cycles that something else may take and still be better
 };
 
 // The sides of the product of real numbers that replaces one product of complex numbers.
@@ -103,7 +102,7 @@ inline cuda_choice choose(cuda_query const& q, cuda_configuration const& only = 
     all.ask_all(asked);
     if (real_type && !all.best.surely && !cuda_few_columns::are_read_once(asked))
         if (cuda_choice const reals = choose_reals(asked, real_type, {});
-            reals.by_reals && reals.cycles < all.most)
+            reals.by_reals && reals.cycles < all.best.cycles)
             return reals;
     return all.best;
 }

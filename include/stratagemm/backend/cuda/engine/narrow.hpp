@@ -142,10 +142,8 @@ void cuda_narrow::candidates(cuda_query const& q, F& f) {
     if (way.cycles < queued) way.cycles = queued;
     // Tiles of doubles on the tensor cores read an A along k as fast as this kernel, and need no copy of B.
     bool const by_tiles = q.type == 'd' && q.device.capability >= 90 && s.n > 4 && q.layout.a_along_k;
-    if (read_once)
-        f(cuda_narrow{.n = static_cast<short>(s.n)}, way, 0); // however soon others would be
-    else if (!by_tiles)
-        f(cuda_narrow{.n = static_cast<short>(s.n)}, way);
+    way.surely = read_once; // however soon others would be
+    if (read_once || !by_tiles) f(cuda_narrow{.n = static_cast<short>(s.n)}, way);
 }
 
 // With the parts of k that the caller wants, if any.

@@ -27,11 +27,10 @@ struct cuda_parts_of_k {
     }
 
     // There are `tiles` blocks for each part, of which `resident` are on a multiprocessor. summing(parts) gives the
-    // cycles of the blocks without adding up their sums. A cluster takes `joining` more cycles, and a launch that adds
-    // up the sums `gathering` more.
+    // cycles of the blocks without adding up their sums.
     template <class F>
     void consider(std::ptrdiff_t some, std::ptrdiff_t tiles, std::ptrdiff_t resident, cuda_device const& d,
-                  F const& summing, double joining = 4800, double gathering = 7000) {
+                  F const& summing) {
         for (bool const by_cluster : {false, true}) {
             if (by_cluster) {
                 // Multiprocessors are neighbours in some 16, among which clusters find room.
@@ -41,8 +40,8 @@ struct cuda_parts_of_k {
                     continue;
             }
             double const adding = some == 1    ? 0
-                                  : by_cluster ? joining + 220 * real(some)
-                                               : gathering + 150 * real(some);
+                                  : by_cluster ? cuda_fitted_cluster
+                                               : cuda_fitted_add + cuda_fitted_add_part * real(some);
             double const working = 3300 + summing(some) + adding,
                          queued = launching(some > 1 && !by_cluster ? 2 : 1);
             double const needs = working > queued ? working : queued;
@@ -74,7 +73,7 @@ inline cuda_parts_of_k parts_of_shifted(std::size_t element, cuda_sides const& s
         };
         cuda_parts_of_k with;
         for (std::ptrdiff_t p = 1; p == 1 || (p * 128 <= s.k && tiles * p <= 2 * units); ++p)
-            with.consider(p, tiles, 2, d, summing, 2700);
+            with.consider(p, tiles, 2, d, summing);
         if (with.cycles < best.cycles) best = with, best.slices = slices;
     }
     return best;
@@ -198,10 +197,8 @@ inline cuda_parts_of_k parts_along_m(char type, std::size_t element, cuda_sides 
     };
     cuda_parts_of_k best;
     for (std::ptrdiff_t p = 1; p == 1 || (s.count == 1 && tiles * (p - 1) < 4 * units && p * 128 <= s.k); ++p)
-        if (by_tensor_cores)
-            best.consider(p, tiles, 2, d, reading, 600 + 440 * real(p), 1000);
-        else if (is_large)
-            best.consider(p, tiles, 2, d, reading, 4800, 400 * real(p));
+        if (by_tensor_cores || is_large)
+            best.consider(p, tiles, 2, d, reading);
         else
             best.consider(p, tiles, resident, d, summing);
     return best;
@@ -222,7 +219,7 @@ inline cuda_parts_of_k parts_along_k(std::size_t element, cuda_sides const& s, c
     };
     cuda_parts_of_k best;
     for (std::ptrdiff_t p = 1; p == 1 || ((tiles * p <= places || p <= 8) && p * 2 * step <= s.k); ++p)
-        best.consider(p, tiles, 3, d, summing, element == 1 ? 4800 : 1200, 700 * real(p));
+        best.consider(p, tiles, 3, d, summing);
     return best;
 }
 

@@ -202,8 +202,7 @@ void cuda_ordered::candidates(cuda_query const& q, F& f) {
         double const cycles = cycles_of_ordered(t, s, piece, q.element, q.layout, d.units);
         if (cycles < way.cycles) best = t, way.cycles = cycles;
     }
-    // Taken without `invariant` where it is faster by a margin. Doubles need a smaller one.
-    f(best, way, q.invariant ? 1 : q.element == 8 ? 1.15 : 1.4);
+    f(best, way);
 }
 
 template <class In, class Out, class, class, class Epilogue>

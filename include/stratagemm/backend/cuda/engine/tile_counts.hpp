@@ -37,7 +37,7 @@ public:
             (multiply_adds * cost[kind::multiply] + loads * cost[kind::load] + cost[kind::step]) * lies;
         double const beside = real(resident);
         double const begins =
-            cost[kind::begin] + (added ? cost[kind::add] + parts * cost[kind::add_part] : 0) +
+            slower * cost[kind::begin] + (added ? cost[kind::add] + parts * cost[kind::add_part] : 0) +
             (copied > 0
                  ? cost[kind::copy] + copied * cost[kind::copy_byte] + 2 * copied_beyond * cost[kind::memory]
                  : 0);
@@ -270,7 +270,7 @@ private:
     std::ptrdiff_t part_of(std::ptrdiff_t parts) const { return ((s_.k - 1) / parts / t_.k + 1) * t_.k; }
     void all_in_parts() const {
         for (std::ptrdiff_t parts = 2; parts <= 256; parts += parts < 8 ? 1 : parts / 4) {
-            if (part_of(parts) < t_.least_part()) break;
+            if (part_of(parts) < t_.least_part() || tiles() * parts > 4 * places()) break;
             if (part_of(parts) >= s_.k) continue;
             with_parts(part_of(parts), 0);
         }
