@@ -357,7 +357,8 @@ void write_table(std::string const& name, table const& costs, double bytes_per_c
     std::ofstream to(name);
     to << "// Written by bench/fit_cuda.cpp (./dev bench fit cuda): what products with tiles are made of "
           "costs so many "
-          "cycles, as\n// measured on an H200.\n#pragma once\n\nSTRATAGEMM_BEGIN\n\n"
+          "cycles, as\n// measured on an H200.\n#pragma once\n\n#include "
+          "\"tile_costs.hpp\"\n\nSTRATAGEMM_BEGIN\n\n"
           "// The bytes that its memory has for each multiprocessor in a cycle.\n"
           "inline constexpr double cuda_fitted_bytes_per_cycle = "
        << bytes_per_cycle

@@ -5,7 +5,7 @@
 #include "../../device/order.hpp"
 #include "../../device/product.hpp"
 #include "device.hpp"
-#include "engine/tile_costs.hpp"
+#include "engine/tile_costs_table.hpp"
 
 #include <compare>
 #include <cstddef>

@@ -3,8 +3,6 @@
 
 #include "../../../core/config.hpp"
 
-#include <cstring>
-
 STRATAGEMM_BEGIN
 
 enum class cuda_cost {
@@ -60,22 +58,5 @@ struct cuda_tile_costs_of {
     cuda_tile_costs costs;
     float slower[cuda_most_tiles];
 };
-
-STRATAGEMM_END
-
-#include "tile_costs_table.hpp"
-
-STRATAGEMM_BEGIN
-
-// A type that was not measured has the costs of the engine's first.
-inline cuda_tile_costs_of const& tile_costs_of(char const* engine, char type) {
-    cuda_tile_costs_of const* found = nullptr;
-    for (cuda_tile_costs_of const& row : cuda_tile_costs_table) {
-        if (std::strcmp(row.engine, engine) != 0) continue;
-        if (!found) found = &row;
-        if (std::strchr(row.types, type)) return row;
-    }
-    return *found;
-}
 
 STRATAGEMM_END

@@ -2,6 +2,8 @@
 // measured on an H200.
 #pragma once
 
+#include "tile_costs.hpp"
+
 STRATAGEMM_BEGIN
 
 // The bytes that its memory has for each multiprocessor in a cycle.

@@ -3,9 +3,22 @@
 #pragma once
 
 #include "tile.hpp"
-#include "tile_costs.hpp"
+#include "tile_costs_table.hpp"
+
+#include <cstring>
 
 STRATAGEMM_BEGIN
+
+// A type that was not measured has the costs of the engine's first.
+inline cuda_tile_costs_of const& tile_costs_of(char const* engine, char type) {
+    cuda_tile_costs_of const* found = nullptr;
+    for (cuda_tile_costs_of const& row : cuda_tile_costs_table) {
+        if (std::strcmp(row.engine, engine) != 0) continue;
+        if (!found) found = &row;
+        if (std::strchr(row.types, type)) return row;
+    }
+    return *found;
+}
 
 // Blocks take their tiles in rounds: as many blocks run at a time as multiprocessors have room for. In a last round
 // some multiprocessors have fewer blocks than others. Times are cycles of a multiprocessor.
