@@ -503,9 +503,7 @@ TEST_CASE("warps share the terms of few columns whose lines begin anywhere") {
     }
     sg::cuda_device h100 = as_large_as_an_h100(gpu.where());
     h100.capability = 90;
-    sg::cuda_choice const choice = sg::choose({h100, 'h', 2, {1691, 5, 411, 1}, {true, true, true}});
-    sg::cuda_narrow const* const chosen = choice.tile.as<sg::cuda_narrow>();
-    CHECK((choice.shifted && chosen && chosen->slices > 1));
+    CHECK(sg::parts_of_shifted(2, {1691, 5, 411, 1}, h100).slices > 1);
 }
 
 TEST_CASE("few rows of bytes are exact wherever lines begin, and what lies between them does not count") {
