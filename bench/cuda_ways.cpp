@@ -3,21 +3,19 @@
 // TYPES are letters: s, d, w, b of float, double, bfloat16 and int8 (the default); t of floats that may be rounded to
 // tf32; 4 of fp8; c and z of complex numbers.
 // Up to MOST ways of a product are measured (by default 120): those that the costs say are good, and others by lot.
-// Processes, WORKERS of them, compile the kernels first, into the folder of STRATAGEMM_CACHE_DIR. Needs nothing but the
-// driver and NVRTC, so that it can be carried to a machine. Operands take turns, so that they are not in the second-level
-// cache. cuda_ways.hpp says what is printed. `list` before SEED: the ways of an H200 are counted, and nothing is run.
+// Processes, WORKERS of them, compile the kernels first, into the folder of STRATAGEMM_CACHE_DIR. The program needs
+// nothing but the driver and NVRTC, so that it can be carried to a machine. Operands take turns, so that they are not in
+// the second-level cache. cuda_ways.hpp says what is printed.
 #include "cuda_ways.hpp"
 
 #include <chrono>
 #include <complex>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <iostream>
 #include <map>
 #include <optional>
-#include <set>
 #include <sys/wait.h>
 #include <type_traits>
 #include <unistd.h>
@@ -182,35 +180,9 @@ void race_all(asked const& how, std::string const& types) {
     }
 }
 
-void list(asked const& how) {
-    sg::cuda_device d;
-    d.capability = 90, d.units = 132, d.shared_bytes = 232448, d.cache_bytes = std::size_t{50} << 20,
-    d.bytes_per_cycle = 16.5;
-    std::mt19937 from(7);
-    std::size_t all = 0, some = 0;
-    std::set<std::vector<short>> kernels;
-    for (cuda_shape const& x : how.shapes) {
-        auto const ways = ways_of(x.query(d));
-        all += ways.size();
-        for (auto const& w : some_of(ways, how.most, from)) {
-            ++some;
-            std::vector<short> key = values_of(w.tile);
-            for (bool const b :
-                 {x.a_along_k, x.b_along_k, w.way.part > 0, w.way.whole > 0, w.way.together, w.way.shifted})
-                key.push_back(b);
-            key.push_back(static_cast<short>(x.type));
-            kernels.insert(key);
-        }
-    }
-    std::cout << how.shapes.size() << " products, " << all << " ways, " << some << " to be measured, some "
-              << kernels.size() << " kernels\n";
-}
-
 } // namespace
 
 int main(int argc, char** argv) try {
-    bool const lists = argc > 1 && std::strcmp(argv[1], "list") == 0;
-    if (lists) --argc, ++argv;
     auto const number = [&](int place, int otherwise) {
         return argc > place ? std::atoi(argv[place]) : otherwise;
     };
@@ -220,7 +192,6 @@ int main(int argc, char** argv) try {
     for (char const type : types)
         for (int i = 0; i < number(2, 100); ++i) how.shapes.push_back(draw_shape(from, type, i));
     how.most = static_cast<std::size_t>(number(4, 120));
-    if (lists) return list(how), 0;
     how.workers = number(5, 0);
     for (how.worker = 0; how.worker < how.workers; ++how.worker)
         if (fork() == 0) return race_all(how, types), 0;

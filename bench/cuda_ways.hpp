@@ -77,7 +77,7 @@ inline std::vector<cuda_way_taken> ways_of(sg::cuda_query const& q) {
     sg::cuda_configuration::for_each([&]<class Engine>(Engine const&) {
         if (Engine::takes(q)) Engine::candidates(q, ways);
     });
-    // Of few columns an engine names the best way only.
+    // For few columns an engine names its best way only; here it is asked for others.
     for (int const parts : {1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128})
         for (bool const together : {false, true})
             if (parts <= q.sides.k / 32 && !(together && (parts == 1 || parts > 8)))

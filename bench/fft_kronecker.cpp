@@ -1,7 +1,7 @@
 // bench_fft_kronecker: dense matrices times Kronecker products of square factors on the host, m x p^N. Each line is a
-// case: its number, what it is, and the median over rounds of microseconds of a product. The first argument is a case that is
-// run alone; peers/kronecker.py, which runs FastKron between, asks for them one by one. One thread is timed by its own
-// clock, which does not count what other programs take of the processor.
+// case: its number, what it is, and the median over rounds of microseconds of a product. The first argument is a case
+// that is run alone; peers/kronecker.py, which runs FastKron between, asks for them one by one. One thread is timed by
+// its own clock, which does not count what other programs take of the processor.
 #include "median.hpp"
 
 #include <stratagemm/stratagemm.hpp>

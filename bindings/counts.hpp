@@ -16,7 +16,7 @@ public:
     call_counts(call_counts const&) = delete;
 
     char const* name() const { return name_; }
-    // Of calls that were done here, and of those that were left to the library beneath.
+    // Counts calls that were done here, and those that were left to the library beneath.
     void add_done(double flops, std::int64_t nanoseconds);
     void add_left();
 

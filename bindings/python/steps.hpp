@@ -19,7 +19,7 @@ struct stated_step {
     tensor const* values = nullptr;         // of bias and scale_lines: one dimension
 };
 
-// Of the transposed product.
+// The steps of the transposed product.
 inline sg::along other_axis(sg::along axis) {
     return axis == sg::along::rows ? sg::along::columns : sg::along::rows;
 }

@@ -15,9 +15,9 @@
 // Form Walsh-Hadamard, the default: A and B are transformed once, and each of the d b buckets is a dot product of k
 // terms (compressed/transforms.hpp). Form Fourier: Pagh's, with d k transforms of b points for A and as many for B.
 //
-// A, B and C have one type, float or double. A and B may be sparse, in any format that is listed as csr. On the host this
-// takes a step for each of their elements instead of one for each place; a device writes them out in its memory. On a
-// device there is form Walsh-Hadamard alone (compressed/device.hpp).
+// A, B and C have one type, float or double. A and B may be sparse, in any format that is listed as csr. The host then
+// takes a step for each of their elements instead of one for each place; a device writes them out in its memory. Devices
+// have form Walsh-Hadamard alone (compressed/device.hpp).
 #pragma once
 
 #include "compressed/heavy.hpp"

@@ -3,9 +3,9 @@
 // As on the host (transforms.hpp), A and B are transformed once, and each bucket of a sketch's transform is a dot
 // product of a row of H A with a row of H B^T. Where these lie is a linear function of the bucket's number
 // (hashes.hpp). Therefore, if a sketch has more buckets than A has rows, or B columns, some changes of the number change
-// the row alone, and others the column alone: the dot products of a sketch are blocks of a product, of up to 16 x 16, that
-// share their rows. Blocks are known before the data, each has work-items of its own, and each bucket is written once
-// for each panel of k: no atomics.
+// the row alone, and others the column alone: the dot products of a sketch are blocks of a product, of up to 16 x 16,
+// that share their rows. Blocks are known before the data, each has work-items of its own, and each bucket is written
+// once for each panel of k: no atomics.
 //
 // An estimate reads one number of each sketch. A warp has 32 neighbours of a row, whose buckets differ in their low
 // bits alone, so it reads whole sectors.

@@ -42,8 +42,7 @@ inline double cycles_of_widening(cuda_device const& d, cuda_sides const& s, cuda
         std::ptrdiff_t const each = narrow > 0 ? narrow + static_cast<std::ptrdiff_t>(element) : 0;
         return static_cast<double>(side) * static_cast<double>(s.k * s.count * each);
     };
-    return 5500 +
-           (bytes(s.m, layout.a_bytes) + bytes(s.n, layout.b_bytes)) / 18 / d.units; // as in cuda_model
+    return 5500 + (bytes(s.m, layout.a_bytes) + bytes(s.n, layout.b_bytes)) / 18 / d.units;
 }
 
 inline cuda_choice choose(cuda_query const& q, cuda_configuration const& only);

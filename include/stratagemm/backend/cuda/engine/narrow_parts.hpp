@@ -177,7 +177,7 @@ inline cuda_parts_of_k parts_along_m(char type, std::size_t element, cuda_sides 
         double const waits = rounds * (1930 + (beside > 1 ? 2 : 1) * multiplying);
         // If blocks are few, some multiprocessors have one block more than others.
         double const idle = beside > 2 ? 0 : 1 - real(blocks) / real(beside * units);
-        // The blocks of a pair of multiprocessors, as in cuda_model.
+        // The blocks of a pair of multiprocessors, which get no more than cuda_bytes_of_pair.
         std::ptrdiff_t const of_pair = blocks > units ? 2 * beside : (blocks - 1) / ((units + 1) / 2) + 1;
         double const even = filling * (1 + 0.3 * idle),
                      uneven = bytes * twice / real(blocks) * real(of_pair) / cuda_bytes_of_pair;

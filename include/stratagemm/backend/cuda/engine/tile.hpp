@@ -9,8 +9,8 @@
 
 STRATAGEMM_BEGIN
 
-// A built-in tile, of which a multiprocessor runs so many blocks at a time, or needs so many to be full. `types`: letters
-// (source.hpp); t: floats that may be rounded to tf32.
+// A built-in tile, of which a multiprocessor runs so many blocks at a time, or needs so many to be full. `types` are
+// letters (source.hpp); t: floats that may be rounded to tf32.
 template <class Tile>
 struct cuda_built_in {
     char const* types;

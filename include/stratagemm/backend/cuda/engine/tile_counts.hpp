@@ -201,17 +201,16 @@ private:
 
     int units = 1, resident = 1; // multiprocessors, and blocks of each
     int row = 0;                 // which costs, by how the operands lie
-    // Of a step of a block: multiply-adds, elements read from shared memory, bytes that are fetched, those of lines that
-    // begin within lines of the cache, pieces that threads gather, and elements that they turn or shift on the way.
+    // A step of a block has so many multiply-adds, elements read from shared memory, bytes that are fetched, bytes of
+    // lines that begin within lines of the cache, pieces that threads gather, and elements that they turn or shift.
     double multiply_adds = 0, loads = 0, fetched = 0, within = 0, gathered = 0, changed = 0, stages = 1;
     bool gathers = false, direct = false;
     // Rounds in which all multiprocessors have all blocks, and the steps of these; blocks of the last round on a
     // multiprocessor, and its steps; the part of the multiprocessors that have any block.
     double full_rounds = 0, full_steps = 0, last_beside = 1, last_steps = 0, busy = 1;
     bool none_left = false;
-    double stored = 0; // bytes that a block stores
-    double stored_of_tail = 0;
-    bool aligned = false; // in whole lines, which begin at multiples of 16 bytes
+    double stored = 0, stored_of_tail = 0; // bytes that a block stores, and one of a tail
+    bool aligned = false;                  // in whole lines, which begin at multiples of 16 bytes
     // For each multiprocessor: bytes from and to memory, those of operands whose lines do not lie along k, and bytes of
     // copies of operands, in the second-level cache and beyond.
     double moved = 0, across = 0, copied = 0, copied_beyond = 0;
