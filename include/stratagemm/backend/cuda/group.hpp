@@ -22,19 +22,27 @@ inline bool surely_shares(cuda_sides const& s) {
            (s.m + 64) * (s.n + 64) * s.count <= 192 * 192;
 }
 
+// Multiply-adds in a cycle of a multiprocessor with the fastest tile for that type.
+inline double fastest_rate(cuda_device const& d, char type, std::size_t element) {
+    double fastest = 1;
+    for_each_built_in([&]<class Tile>(cuda_built_in<Tile> const& e) {
+        if (!std::strchr(e.types, type) || !Tile::takes_type(d, type) || !e.tile.can_run(d, element)) return;
+        cuda_tile_costs_of const& row = tile_costs_of(Tile::name, type);
+        cuda_sides const one{e.tile.m, e.tile.n, e.tile.k, 1};
+        cuda_query const q{.device = d, .type = type, .element = element, .sides = one};
+        double const rate = cuda_tile_counts(q, e.tile, e.blocks, cuda_way())
+                                .rate(row.costs, static_cast<double>(row.slower[&e - cuda_tiles_of<Tile>]));
+        if (rate > fastest) fastest = rate;
+    });
+    return fastest;
+}
+
 // At most `table` products share a launch. Times are in cycles, and rough for a product that is alone: to choose a
 // kernel for each product would take longer than to run it.
 inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t element,
                               std::vector<cuda_sides> const& all, int table, cuda_blocked const* only) {
     bool const any = !only;
-    double fastest = 1; // multiply-adds of a multiprocessor
-    if (any)
-        for_each_built_in([&]<class Tile>(cuda_built_in<Tile> const& e) {
-            if (!std::strchr(e.types, type) || !Tile::takes_type(d, type) || !e.tile.can_run(d, element))
-                return;
-            double const rate = 1 / tile_costs_of(Tile::name, type).costs[cuda_cost::multiply];
-            if (rate > fastest) fastest = rate;
-        });
+    double const fastest = any ? fastest_rate(d, type, element) : 1;
     auto const tiles_along = [](std::ptrdiff_t side,
                                 short tile) { // ints divide sooner, and sides are ints to kernels
         auto const up = static_cast<unsigned>(side) + static_cast<unsigned>(tile) - 1;

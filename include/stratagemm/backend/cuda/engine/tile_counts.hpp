@@ -40,14 +40,18 @@ public:
         has_tail = way.whole > 0;
     }
 
+    // Multiply-adds in a cycle of a multiprocessor that is full of blocks of the tile.
+    double rate(cuda_tile_costs const& cost, double slower) const {
+        return multiply_adds / (cycles_of_step(cost) * slower);
+    }
+
     // `slower`: the factor of the tile. `most`: what need not be told exactly if it is more.
     double cycles(cuda_tile_costs const& cost, double slower, double most = 1e300) const {
         using kind = cuda_cost;
         double const lies =
             (direct ? cost[kind::direct] : 1) *
             (row == 0 ? 1 : cost[static_cast<kind>(static_cast<int>(kind::lies_tn) + row - 1)]);
-        double const multiplies =
-            (multiply_adds * cost[kind::multiply] + loads * cost[kind::load] + cost[kind::step]) * lies;
+        double const multiplies = cycles_of_step(cost) * lies;
         double const beside = real(resident);
         double const begins =
             slower * cost[kind::begin] + (added ? cost[kind::add] + parts * cost[kind::add_part] : 0) +
@@ -81,6 +85,11 @@ public:
     }
 
 private:
+    // Cycles to multiply the tiles of a step.
+    double cycles_of_step(cuda_tile_costs const& cost) const {
+        return multiply_adds * cost[cuda_cost::multiply] + loads * cost[cuda_cost::load] +
+               cost[cuda_cost::step];
+    }
     template <class N>
     static double real(N x) {
         return static_cast<double>(x);
@@ -231,12 +240,6 @@ public:
 
     void ask() const {
         if (!t_.can_run(q_.device, q_.element, q_.element != 2 || q_.layout.b_along_k)) return;
-        // A tile is left out if it would take longer even at its best. Tiles of tf32 may lie turned, and their number
-        // is then that of tiles with exchanged sides.
-        double const least = static_cast<double>(tiles() * s_.count) * t_.m * t_.n *
-                             static_cast<double>(t_.terms(s_.k)) * costs_[cuda_cost::multiply] /
-                             q_.device.units;
-        if (least > f_.least() && q_.type != 't') return;
         if (q_.invariant) return in_order();
         with_parts(0, 0);
         if (blocks_beside(t_) > 1 || blocks_below(t_) > 2 || s_.count != 1) return;
