@@ -86,8 +86,9 @@ inline std::vector<cuda_way_taken> ways_of(sg::cuda_query const& q) {
     return std::move(ways.all);
 }
 
-// Shapes of six families: sides of any length; few rows, as inference has; near squares; deep; batches; large. Kernels
-// take C as it lies, or turned; these shapes are as kernels take them.
+// Shapes of seven families: sides of any length; few rows, as inference has; near squares; deep; batches; large; and
+// short, with a k of few terms, where C is most of what is moved. Kernels take C as it lies, or turned; these shapes are
+// as kernels take them.
 inline cuda_shape draw_shape(std::mt19937& from, char type, int number) {
     auto const below = [&](double most) { return static_cast<double>(from()) * 0x1p-32 * most; };
     auto const side = [&](double shortest, double longest) {
@@ -99,7 +100,7 @@ inline cuda_shape draw_shape(std::mt19937& from, char type, int number) {
     x.type = type;
     x.a_along_k = below(2) < 1, x.b_along_k = below(2) < 1;
     sg::cuda_sides& s = x.sides;
-    switch (number % 9) {
+    switch (number % 10) {
     case 0: x.family = "rows", s = {side(1, 256), side(512, 16384), side(512, 16384), 1}; break;
     case 1: {
         double const all = 64 * std::exp2(below(7));
@@ -110,6 +111,7 @@ inline cuda_shape draw_shape(std::mt19937& from, char type, int number) {
     case 2: x.family = "deep", s = {side(16, 1024), side(16, 1024), side(2048, 65536), 1}; break;
     case 3: x.family = "batch", s = {side(16, 512), side(16, 512), side(16, 512), side(4, 256)}; break;
     case 4: x.family = "large", s = {side(1536, 6144), side(1536, 6144), side(1536, 6144), 1}; break;
+    case 5: x.family = "short", s = {side(64, 8192), side(64, 8192), side(1, 32), 1}; break;
     default: x.family = "any", s = {side(1, 8192), side(1, 8192), side(1, 8192), 1};
     }
     s = sg::oriented(type, s);

@@ -419,7 +419,7 @@ int main(int argc, char** argv) try {
     std::printf("Fitted to all shapes:\n");
     report(judge(all, shapes.size(), fitted), shapes, true);
     std::vector<judged> held_out(shapes.size());
-    for (std::string const family : {"any", "rows", "square", "deep", "batch", "large"}) {
+    for (std::string const family : {"any", "rows", "square", "deep", "batch", "large", "short"}) {
         table const without =
             fit(all, begin, [&](way_counts const& w) { return shapes[w.product].family != family; });
         auto const each = judge(all, shapes.size(), without);
