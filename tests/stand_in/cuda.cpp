@@ -354,6 +354,8 @@ CUctx_st context;
 CUmemPoolHandle_st pool;
 thread_local std::vector<CUcontext> contexts;
 
+bool initialized = false; // atomic; before it is set a driver gives no device
+
 // What would break the capture of a graph, if one is captured. Launches are let through, and run at once.
 int captures = 0; // streams; atomic
 CUresult unless_captured() {
@@ -365,7 +367,10 @@ CUresult unless_captured() {
 
 extern "C" {
 
-CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
+CUresult cuInit(unsigned) {
+    __atomic_store_n(&initialized, true, __ATOMIC_RELAXED);
+    return CUDA_SUCCESS;
+}
 CUresult cuDriverGetVersion(int* version) {
     *version = 13000;
     return CUDA_SUCCESS;
@@ -386,6 +391,7 @@ CUresult cuDeviceGetCount(int* count) {
 }
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
     *device = ordinal;
+    if (!__atomic_load_n(&initialized, __ATOMIC_RELAXED)) return CUDA_ERROR_NOT_INITIALIZED;
     return ordinal == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 CUresult cuDeviceGetName(char* name, int length, CUdevice) {

@@ -27,6 +27,7 @@ struct own_stream {
     own_stream() {
         CUdevice device = 0;
         CUcontext context = nullptr;
+        CALL(cuInit, 0); // this case may be the first to use the driver
         CALL(cuDeviceGet, &device, 0);
         CALL(cuDevicePrimaryCtxRetain, &context, device);
         CALL(cuCtxSetCurrent, context);
