@@ -3,12 +3,21 @@
 #include <dlfcn.h>
 #include <link.h>
 
+// What all copies of the bindings that are preloaded have, and nothing else.
+extern "C" [[gnu::visibility("default")]] char const* stratagemm_binding_version() {
+    return STRATAGEMM_BINDING_VERSION;
+}
+
 namespace stratagemm_bindings {
 namespace {
 
 void const* library_of(void const* address) {
     Dl_info found;
     return address && dladdr(address, &found) ? found.dli_fbase : nullptr;
+}
+bool is_in_this_library(void const* address) {
+    static char const here = 0;
+    return library_of(address) == library_of(&here);
 }
 
 } // namespace
@@ -25,12 +34,9 @@ std::vector<std::string> loaded_libraries() {
     return all;
 }
 
-bool is_in_this_library(void const* address) {
-    static char const here = 0;
-    return library_of(address) == library_of(&here);
-}
+bool is_binding(void* library) { return dlsym(library, "stratagemm_binding_version") != nullptr; }
 
-void* find_beneath_us(char const* name, char const* marker, is_fit const& fits) {
+void* find_beneath_us(char const* name, is_fit const& fits) {
     auto const may_be = [&](std::string const& library, void* function) {
         return function && !is_in_this_library(function) && fits(library, function);
     };
@@ -41,7 +47,7 @@ void* find_beneath_us(char const* name, char const* marker, is_fit const& fits) 
     for (std::string const& path : loaded_libraries()) {
         void* const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
         if (!library) continue;
-        void* const found = dlsym(library, marker) ? nullptr : dlsym(library, name);
+        void* const found = is_binding(library) ? nullptr : dlsym(library, name);
         dlclose(library); // it was loaded before, and stays
         if (may_be(path, found)) return found;
     }

@@ -9,6 +9,7 @@ namespace stratagemm_bindings {
 namespace {
 
 call_counts* called = nullptr; // atomic
+report wanted{};               // without a library: none is wanted
 
 } // namespace
 
@@ -39,18 +40,19 @@ void call_counts::add_done(double flops, std::int64_t nanoseconds) {
     while (!__atomic_compare_exchange(&flops_, &before, &after, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
-void call_counts::begin() {
+void call_counts::begin(report const& r) {
+    wanted = r;
     pthread_atfork(nullptr, nullptr, [] {
         for (call_counts* s = called; s; s = s->next_)
             s->calls_ = s->left_ = s->nanoseconds_ = 0, s->flops_ = 0;
     });
 }
 
-void call_counts::print(char const* library, char const* policy, timed what) {
-    bool const works = what == timed::work;
+void call_counts::print(report const& r) {
+    bool const works = r.what == timed::work;
     int const width = works ? 24 : 30; // of the longest names
-    std::fprintf(stderr, "%s: process %ld, policy %s\n%-*s %12s %12s %10s %10s\n", library,
-                 static_cast<long>(getpid()), policy, width, "routine", "calls", "left beneath",
+    std::fprintf(stderr, "%s: process %ld, policy %s\n%-*s %12s %12s %10s %10s\n", r.library,
+                 static_cast<long>(getpid()), r.policy, width, "routine", "calls", "left beneath",
                  works ? "seconds" : "us a call", works ? "GFLOP/s" : "GFLOP");
     for (call_counts const* s = __atomic_load_n(&called, __ATOMIC_ACQUIRE); s; s = s->next_) {
         double const seconds = static_cast<double>(s->nanoseconds_) * 1e-9, work = s->flops_ * 1e-9;
@@ -62,6 +64,11 @@ void call_counts::print(char const* library, char const* policy, timed what) {
                      : seconds > 0 ? work / seconds
                                    : 0.0);
     }
+    if (r.print_more) r.print_more();
+}
+
+[[gnu::destructor]] static void print_at_end() {
+    if (wanted.library) call_counts::print(wanted);
 }
 
 } // namespace stratagemm_bindings

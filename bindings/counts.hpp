@@ -8,6 +8,12 @@ namespace stratagemm_bindings {
 // Whether a call returns when its work is done, or when that is queued.
 enum class timed : unsigned char { work, queueing };
 
+struct report {
+    char const *library, *policy;
+    timed what;
+    void (*print_more)() = nullptr;
+};
+
 // The calls of one function. Threads may add to it at once. An object is static: the list of those that were called
 // holds it for ever.
 class call_counts {
@@ -21,10 +27,10 @@ public:
     void add_left();
 
     static std::int64_t now();
-    // A child of fork() counts its own calls.
-    static void begin();
-    // The head of a report, and a line for each function that was called.
-    static void print(char const* library, char const* policy, timed what);
+    // From now on the program prints, when it ends, what was called. A child of fork() counts its own calls.
+    static void begin(report const& r);
+    // The head of the report, a line for each function that was called, and lines of the library's own.
+    static void print(report const& r);
 
 private:
     void list();

@@ -1,5 +1,6 @@
 #include "policies.hpp"
 
+#include <array>
 #include <iterator>
 
 namespace stratagemm_bindings {
@@ -23,10 +24,17 @@ named_policy const all[] = {
 
 std::span<named_policy const> policies() { return all; }
 
+std::span<char const* const> policy_names() {
+    static auto const names = [] {
+        std::array<char const*, std::size(all)> some{};
+        for (std::size_t i = 0; i < some.size(); ++i) some[i] = all[i].name;
+        return some;
+    }();
+    return names;
+}
+
 named_policy const* find_policy(std::string_view text, std::string& error) {
-    char const* names[std::size(all)];
-    for (std::size_t i = 0; i < std::size(all); ++i) names[i] = all[i].name;
-    auto const at = find_name(text, names, error);
+    auto const at = find_name(text, policy_names(), error);
     return at < 0 ? nullptr : &all[at];
 }
 

@@ -20,8 +20,9 @@ struct named_policy {
     any_policy policy;
 };
 
-// All policies of the host.
+// All policies of the host, and their names in that order.
 std::span<named_policy const> policies();
+std::span<char const* const> policy_names();
 // The policy of these that a text names, or null and what is wrong with the text.
 named_policy const* find_policy(std::string_view text, std::string& error);
 

@@ -4,13 +4,8 @@
 
 #include <dlfcn.h>
 
-// Another copy of this library, under whatever name, has it too.
-extern "C" [[gnu::visibility("default")]] char const* stratagemm_blas_version() { return "0.1.0"; }
-
 namespace stratagemm_blas {
 namespace {
-
-constexpr char const* marker = "stratagemm_blas_version";
 
 void* opened = nullptr;
 
@@ -30,7 +25,7 @@ bool is_blas(std::string const& path, width integers) {
 std::string open_beneath(char const* path) {
     void* const library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
     if (!library) return std::string("cannot be opened: ") + dlerror();
-    if (dlsym(library, marker))
+    if (stratagemm_bindings::is_binding(library))
         return "'" + std::string(path) + "' is this library; name the BLAS that it stands before";
     opened = library;
     return {};
@@ -39,7 +34,7 @@ std::string open_beneath(char const* path) {
 void* find_beneath(char const* name, width integers) {
     if (opened) return dlsym(opened, name);
     width const other = integers == width::wide ? width::narrow : width::wide;
-    return stratagemm_bindings::find_beneath_us(name, marker, [&](std::string const& path, void*) {
+    return stratagemm_bindings::find_beneath_us(name, [&](std::string const& path, void*) {
         return integers == width::in_name || !is_blas(path, other);
     });
 }

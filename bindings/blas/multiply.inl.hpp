@@ -12,7 +12,7 @@ namespace stratagemm_blas {
 // A layer that does not know the type, such as split with doubles, leaves the product to the host.
 template <class T, class S = T, class... Operands>
 sg::status try_policy(Operands const&... operands) {
-    any_policy const& chosen = environment().policy;
+    any_policy const& chosen = environment().chosen;
     if (auto const* const host = std::get_if<sg::host>(&chosen)) return sg::try_gemm(*host, operands...);
     return std::visit(
         [&](auto const& policy) {

@@ -3,11 +3,6 @@
 #include "call.hpp"
 
 namespace stratagemm_blas {
-namespace {
-
-bool is_wanted = false;
-
-} // namespace
 
 void symbol::check_width() {
     if (integers_ != width::in_name)
@@ -23,22 +18,7 @@ void symbol::check_width() {
 }
 
 void* symbol::address_beneath() {
-    if (!__atomic_load_n(&is_searched_, __ATOMIC_ACQUIRE)) {
-        __atomic_store_n(&beneath_, find_beneath(counts_.name(), integers_), __ATOMIC_RELAXED);
-        __atomic_store_n(&is_searched_, true, __ATOMIC_RELEASE);
-    }
-    return __atomic_load_n(&beneath_, __ATOMIC_RELAXED);
-}
-
-void begin_report() {
-    is_wanted = true;
-    stratagemm_bindings::call_counts::begin();
-}
-
-[[gnu::destructor]] void print_report() {
-    if (is_wanted)
-        stratagemm_bindings::call_counts::print("stratagemm-blas", environment().policy_name,
-                                                stratagemm_bindings::timed::work);
+    return beneath_.get([&] { return find_beneath(counts_.name(), integers_); });
 }
 
 } // namespace stratagemm_blas

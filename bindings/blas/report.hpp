@@ -1,6 +1,7 @@
 // A name that this library exports: who does its calls, and how many there were.
 #pragma once
 
+#include "../beneath.hpp"
 #include "../counts.hpp"
 #include "beneath.hpp"
 #include "settings.hpp"
@@ -29,8 +30,8 @@ private:
 
     stratagemm_bindings::call_counts counts_;
     width integers_;
-    void* beneath_ = nullptr; // atomic, as all below
-    bool is_checked_ = false, is_searched_ = false;
+    stratagemm_bindings::found_once beneath_;
+    bool is_checked_ = false; // atomic
 };
 
 // Counts a call while it lives, if the report is wanted.
@@ -54,8 +55,5 @@ private:
     std::int64_t begin_;
     bool is_left_;
 };
-
-// From now on the program prints, when it ends, what was called. A child of fork() counts its own calls.
-void begin_report();
 
 } // namespace stratagemm_blas

@@ -1,29 +1,24 @@
 #include "settings.hpp"
 
-#include "../variables.hpp"
+#include "../counts.hpp"
 #include "beneath.hpp"
-#include "report.hpp"
 
 #include <string>
 
 namespace stratagemm_blas {
 namespace {
 
-constexpr stratagemm_bindings::variables variables("stratagemm-blas");
+namespace bindings = stratagemm_bindings;
 
 settings read() {
-    std::string_view text = variables.text("STRATAGEMM_POLICY");
-    if (text.empty()) text = "host";
-    std::string error;
-    named_policy const* const policy = find_policy(text, error);
-    if (!policy) variables.refuse("STRATAGEMM_POLICY", error);
-    std::string_view const next = variables.text("STRATAGEMM_BLAS_NEXT");
-    settings all{policy->policy, policy->name, variables.flops("STRATAGEMM_BLAS_MIN", 0),
-                 variables.is_on("STRATAGEMM_BLAS_REPORT")};
-    if (!next.empty())
+    constexpr char const* library = "stratagemm-blas";
+    constexpr bindings::variables variables(library);
+    settings all{variables.read("STRATAGEMM_BLAS", bindings::policy_names()), {}};
+    all.chosen = bindings::policies()[static_cast<std::size_t>(all.policy)].policy;
+    if (std::string_view const next = variables.text("STRATAGEMM_BLAS_NEXT"); !next.empty())
         if (std::string const why = open_beneath(next.data()); !why.empty())
             variables.refuse("STRATAGEMM_BLAS_NEXT", why);
-    if (all.reports) begin_report();
+    if (all.reports) bindings::call_counts::begin({library, all.policy_name, bindings::timed::work});
     return all;
 }
 

@@ -2,18 +2,14 @@
 #pragma once
 
 #include "../policies.hpp"
+#include "../variables.hpp"
 
 namespace stratagemm_blas {
 
 using stratagemm_bindings::any_policy;
-using stratagemm_bindings::find_policy;
-using stratagemm_bindings::named_policy;
 
-struct settings {
-    any_policy policy;       // STRATAGEMM_POLICY
-    char const* policy_name; // the name that stands there
-    double smallest;         // STRATAGEMM_BLAS_MIN: calls of fewer flops are left to the BLAS beneath
-    bool reports;            // STRATAGEMM_BLAS_REPORT
+struct settings : stratagemm_bindings::settings {
+    any_policy chosen; // what STRATAGEMM_POLICY names
 };
 
 // Ends the program with a message if a variable is wrong.

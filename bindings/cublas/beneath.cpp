@@ -2,9 +2,6 @@
 
 #include "../beneath.hpp"
 
-// Another copy of this library, under whatever name, has it too.
-extern "C" [[gnu::visibility("default")]] char const* stratagemm_cublas_version() { return "0.1.0"; }
-
 namespace stratagemm_cublas {
 namespace {
 
@@ -32,8 +29,7 @@ questions find_all() {
 } // namespace
 
 void* find_beneath(char const* name) {
-    return stratagemm_bindings::find_beneath_us(name, "stratagemm_cublas_version",
-                                                [](std::string const&, void*) { return true; });
+    return stratagemm_bindings::find_beneath_us(name, [](std::string const&, void*) { return true; });
 }
 
 questions const& ask() {

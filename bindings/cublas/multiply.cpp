@@ -107,7 +107,7 @@ bool is_slower(product_call const& p, sg::cuda_device const& device) {
 
 // By accuracy, ozaki looks at the operands and waits for what it finds there.
 bool waits(product_call const& p) {
-    return environment().policy == device_policy::ozaki && p.a_type == p.c_type && p.factors == p.c_type;
+    return environment().chosen() == device_policy::ozaki && p.a_type == p.c_type && p.factors == p.c_type;
 }
 
 answer multiply_known(pair const& types, product_call const& p, place& at) {

@@ -77,7 +77,7 @@ answer run_by(Policy const& policy, Problem const& p, place& at) {
 template <class Problem>
 answer run(Problem const& p, place& at) {
     return stratagemm_bindings::with_device_policy(
-        environment().policy, at.gpu, [&](auto const& policy) -> answer {
+        environment().chosen(), at.gpu, [&](auto const& policy) -> answer {
             if constexpr (sg::takes<std::remove_cvref_t<decltype(policy)>, Problem>)
                 return run_by(policy, p, at);
             else

@@ -7,8 +7,6 @@
 namespace stratagemm_cublas {
 namespace {
 
-bool is_wanted = false;
-
 struct {
     reason why;
     char const* text;
@@ -39,26 +37,13 @@ std::int64_t symbol::begin_of(double flops) {
 }
 
 void symbol::count(answer const& a, double flops, std::int64_t begin) {
-    if (!is_wanted) return;
+    if (!environment().reports) return;
     if (a.why == reason::none) return counts_.add_done(flops, counts_.now() - begin);
     counts_.add_left();
     __atomic_add_fetch(&left[static_cast<std::size_t>(a.why) - 1].calls, 1, __ATOMIC_RELAXED);
 }
 
-void symbol::search() {
-    __atomic_store_n(&beneath_, find_beneath(counts_.name()), __ATOMIC_RELAXED);
-    __atomic_store_n(&is_searched_, true, __ATOMIC_RELEASE);
-}
-
-void begin_report() {
-    is_wanted = true;
-    stratagemm_bindings::call_counts::begin();
-}
-
-[[gnu::destructor]] void print_report() {
-    if (!is_wanted) return;
-    stratagemm_bindings::call_counts::print("stratagemm-cublas", environment().policy_name,
-                                            stratagemm_bindings::timed::queueing);
+void print_left() {
     for (auto const& one : left)
         if (one.calls > 0)
             std::fprintf(stderr, "left beneath, %-48s %12lld\n", one.text, static_cast<long long>(one.calls));

@@ -1,14 +1,15 @@
 // A name that this library exports: who does its calls, and how many there were.
 #pragma once
 
+#include "../beneath.hpp"
 #include "../counts.hpp"
 #include "beneath.hpp"
 #include "call.hpp"
 
 namespace stratagemm_cublas {
 
-// From now on the program prints, when it ends, what was called.
-void begin_report();
+// The lines of the report that say why calls were left beneath.
+void print_left();
 
 class symbol {
 public:
@@ -37,15 +38,12 @@ private:
     static std::int64_t begin_of(double flops);
     void count(answer const& a, double flops, std::int64_t begin);
     void* beneath() {
-        if (!__atomic_load_n(&is_searched_, __ATOMIC_ACQUIRE)) search();
-        return __atomic_load_n(&beneath_, __ATOMIC_RELAXED);
+        return beneath_.get([&] { return find_beneath(counts_.name()); });
     }
-    [[gnu::cold, gnu::noinline]] void search();
 
     static thread_local bool is_inside;
     stratagemm_bindings::call_counts counts_;
-    void* beneath_ = nullptr; // atomic, as below
-    bool is_searched_ = false;
+    stratagemm_bindings::found_once beneath_;
 };
 
 } // namespace stratagemm_cublas

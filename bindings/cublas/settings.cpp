@@ -1,16 +1,15 @@
 #include "settings.hpp"
 
-#include "../names.hpp"
-#include "../variables.hpp"
+#include "../counts.hpp"
 #include "report.hpp"
 
 namespace stratagemm_cublas {
 namespace {
 
-constexpr stratagemm_bindings::variables variables("stratagemm-cublas");
+namespace bindings = stratagemm_bindings;
 
 // Emulated or rounded products: a user who asks cuBLAS for these gets them there.
-bool is_asked_of_cublas() {
+bool is_asked_of_cublas(bindings::variables const& variables) {
     for (char const* const name :
          {"CUBLAS_EMULATE_SINGLE_PRECISION", "CUBLAS_EMULATE_DOUBLE_PRECISION", "NVIDIA_TF32_OVERRIDE"})
         if (std::string_view const text = variables.text(name); !text.empty() && text != "0") return true;
@@ -18,19 +17,12 @@ bool is_asked_of_cublas() {
 }
 
 settings read() {
-    settings all;
-    std::string_view const text = variables.text("STRATAGEMM_POLICY");
-    auto const& names = stratagemm_bindings::device_policy_names;
-    std::string error;
-    std::ptrdiff_t const at = text.empty() ? 0 : stratagemm_bindings::find_name(text, names, error);
-    if (at < 0) variables.refuse("STRATAGEMM_POLICY", error);
-    all.policy = device_policy{static_cast<int>(at)};
-    all.is_given = !text.empty();
-    all.policy_name = names[at];
-    all.smallest = variables.flops("STRATAGEMM_CUBLAS_MIN", 0);
-    all.reports = variables.is_on("STRATAGEMM_CUBLAS_REPORT");
-    all.asks_of_cublas = is_asked_of_cublas();
-    if (all.reports) begin_report();
+    constexpr char const* library = "stratagemm-cublas";
+    constexpr bindings::variables variables(library);
+    settings all{variables.read("STRATAGEMM_CUBLAS", bindings::device_policy_names),
+                 is_asked_of_cublas(variables)};
+    if (all.reports)
+        bindings::call_counts::begin({library, all.policy_name, bindings::timed::queueing, print_left});
     return all;
 }
 

@@ -6,20 +6,7 @@ program=$1 library=$2 wide=$3 beneath=${4:-}
 unset STRATAGEMM_POLICY STRATAGEMM_BLAS_NEXT STRATAGEMM_BLAS_MIN STRATAGEMM_BLAS_REPORT
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-failed=0
-wrong() {
-    printf '%s\n%s\n\n' "$*" "$said"
-    failed=1
-}
-# says TEXT STATUS VARIABLE=VALUE...   the program ends with this status, and its standard error has the text.
-says() {
-    text=$1 status=$2
-    shift 2
-    said=$(env "$@" "$program" 2>&1)
-    result=$?
-    [ $result -eq "$status" ] || wrong "with $* the program ends with $result instead of $status"
-    printf '%s\n' "$said" | grep -qF -e "$text" || wrong "with $* there is no: $text"
-}
+. "$(dirname "$0")/../says.sh"
 
 for policy in host 'host(invariant)' reference 'recursive(host)' 'strassen(host)' 'ozaki(host)' 'ozaki(fp32)' \
     'ozaki(fp64)' 'split(host)' 'verified(host)' ' strassen ( host ) '; do
@@ -39,17 +26,15 @@ says "is this library" 2 "STRATAGEMM_BLAS_NEXT=$library"
 cp "$library" "$folder/libanother.so"
 says "is this library" 2 "STRATAGEMM_BLAS_NEXT=$folder/libanother.so"
 
-# dgemm_ and then the calls done here, and those left to the BLAS beneath.
-counts() { printf '%s\n' "$said" | awk '$1 == "dgemm_" { print $2, $3 }'; }
 says stratagemm-blas: 0 STRATAGEMM_BLAS_REPORT=1
-[ "$(counts)" = "1 0" ] || wrong "a call is not counted"
-says stratagemm-blas: 0 STRATAGEMM_BLAS_REPORT=1 STRATAGEMM_BLAS_MIN=1e5
-[ "$(counts)" = "1 0" ] || wrong "a call of 2e6 flops is not done here"
+counts dgemm_ 1 0
+says stratagemm-blas: 0 STRATAGEMM_BLAS_REPORT=1 STRATAGEMM_BLAS_MIN=1e5 # the call has 2e6 flops
+counts dgemm_ 1 0
 if [ -n "$beneath" ]; then
     says stratagemm-blas: 0 STRATAGEMM_BLAS_REPORT=1 STRATAGEMM_BLAS_MIN=1e9 "STRATAGEMM_BLAS_NEXT=$beneath"
-    [ "$(counts)" = "0 1" ] || wrong "a call of 2e6 flops is not left to $beneath"
+    counts dgemm_ 0 1
     says stratagemm-blas: 0 STRATAGEMM_BLAS_REPORT=1 STRATAGEMM_BLAS_MIN=1e9 "LD_PRELOAD=$library:$beneath"
-    [ "$(counts)" = "0 1" ] || wrong "a call of 2e6 flops is not left to the next library, $beneath"
+    counts dgemm_ 0 1
 fi
 
 # Integers of another width than those of the program's BLAS, as Debian names such libraries.

@@ -5,42 +5,30 @@ set -u
 program=$1 opens=$2 library=$3 audit=$4
 unset STRATAGEMM_POLICY STRATAGEMM_CUBLAS_MIN STRATAGEMM_CUBLAS_REPORT
 here=196608 beneath=0 # what the program prints if its products are done here, and if not
-failed=0
-wrong() {
-    printf '%s\n%s\n\n' "$*" "$said"
-    failed=1
-}
-# says TEXT STATUS VARIABLE=VALUE...   the program ends with this status, and what it prints has the text.
-says() {
+. "$(dirname "$0")/../says.sh"
+# preloaded TEXT STATUS VARIABLE=VALUE...   as says(), over the library.
+preloaded() {
     text=$1 status=$2
     shift 2
-    said=$(env "LD_PRELOAD=$library" "$@" "$program" 2>&1)
-    result=$?
-    [ $result -eq "$status" ] || wrong "with $* the program ends with $result instead of $status"
-    printf '%s\n' "$said" | grep -qF -e "$text" || wrong "with $* there is no: $text"
-}
-# counts CALLS LEFT: those of cublasDgemm_v2 in the report.
-counts() {
-    [ "$(printf '%s\n' "$said" | awk '$1 == "cublasDgemm_v2" { print $2, $3 }')" = "$1 $2" ] ||
-        wrong "$1 calls here and $2 beneath are not reported"
+    says "$text" "$status" "LD_PRELOAD=$library" "$@"
 }
 
-says "$here" 0 STRATAGEMM_POLICY=
+preloaded "$here" 0 STRATAGEMM_POLICY=
 for policy in cuda 'cuda(invariant)' 'strassen(cuda)' 'ozaki(cuda)' ' ozaki ( cuda ) '; do
-    says "policy $(echo "$policy" | tr -d ' ')" 0 "STRATAGEMM_POLICY=$policy" STRATAGEMM_CUBLAS_REPORT=1
-    counts 3 0
+    preloaded "policy $(echo "$policy" | tr -d ' ')" 0 "STRATAGEMM_POLICY=$policy" STRATAGEMM_CUBLAS_REPORT=1
+    counts cublasDgemm_v2 3 0
     printf '%s\n' "$said" | grep -qx $here || wrong "the products of $policy are wrong"
 done
-says "'strasen(cuda)' names no policy: character 6 is wrong. Valid names: cuda," 2 'STRATAGEMM_POLICY=strasen(cuda)'
-says "'host' names no policy: character 1 is wrong" 2 STRATAGEMM_POLICY=host
-says "STRATAGEMM_CUBLAS_MIN: 'many' is no number of flops" 2 STRATAGEMM_CUBLAS_MIN=many
-says "STRATAGEMM_CUBLAS_REPORT: 'yes' is neither 0 nor 1" 2 STRATAGEMM_CUBLAS_REPORT=yes
+preloaded "'strasen(cuda)' names no policy: character 6 is wrong. Valid names: cuda," 2 'STRATAGEMM_POLICY=strasen(cuda)'
+preloaded "'host' names no policy: character 1 is wrong" 2 STRATAGEMM_POLICY=host
+preloaded "STRATAGEMM_CUBLAS_MIN: 'many' is no number of flops" 2 STRATAGEMM_CUBLAS_MIN=many
+preloaded "STRATAGEMM_CUBLAS_REPORT: 'yes' is neither 0 nor 1" 2 STRATAGEMM_CUBLAS_REPORT=yes
 
-says "fewer flops than STRATAGEMM_CUBLAS_MIN" 0 STRATAGEMM_CUBLAS_MIN=1e6 STRATAGEMM_CUBLAS_REPORT=1
-counts 0 3
+preloaded "fewer flops than STRATAGEMM_CUBLAS_MIN" 0 STRATAGEMM_CUBLAS_MIN=1e6 STRATAGEMM_CUBLAS_REPORT=1
+counts cublasDgemm_v2 0 3
 printf '%s\n' "$said" | grep -qx $beneath || wrong "products are done that were left beneath"
-says "a mode of the handle, or a variable of cuBLAS" 0 CUBLAS_EMULATE_DOUBLE_PRECISION=1 STRATAGEMM_CUBLAS_REPORT=1
-counts 0 3
+preloaded "a mode of the handle, or a variable of cuBLAS" 0 CUBLAS_EMULATE_DOUBLE_PRECISION=1 STRATAGEMM_CUBLAS_REPORT=1
+counts cublasDgemm_v2 0 3
 
 # Without a driver the program still starts, and cuBLAS says what is wrong.
 said=$(env "LD_PRELOAD=$library" LD_LIBRARY_PATH= "$program" 2>&1) && wrong "the program runs without a driver"
