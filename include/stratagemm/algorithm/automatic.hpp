@@ -1,0 +1,251 @@
+// The policy that chooses: among what the library has over a backend, or among policies of the caller's own.
+//
+//   sg::gemm(sg::automatic{cpu}, a, b, c);
+//   sg::gemm(sg::automatic{cpu, {.normwise = true}}, a, b, c);              strassen, too
+//   sg::gemm(sg::automatic{sg::ozaki{sg::split{gpu}}, gpu}, a, b, c);        among these two
+//   std::cout << sg::automatic{cpu}.explain(sg::shape<double>{m, n, k});    what would run, and why
+//
+// A caller may rely on this:
+//   - No result is less accurate than that of the backend, unless an option says so. Policies that are bounded by norms
+//     alone (strassen) take .normwise, approximate ones .tolerance; .bound is for a caller who needs less than the backend
+//     gives. Whether a policy keeps to that is read from its error_bound().
+//   - Nothing is measured within a call: the estimates decide, and the backend runs unless another policy is estimated to be
+//     faster by some per cent. Workspace is bounded by an option, or by the device's memory.
+//   - The choice follows from the shape, so that the same call gives the same bits, for any number of threads.
+//   - workspace, error_bound, estimate and describe are those of what is chosen.
+// A choice is kept for the next product of that shape, by all copies of the policy: a program makes one and keeps it.
+#pragma once
+
+#include "../core/keep.hpp"
+#include "../core/layer.hpp"
+#include "automatic/candidates.hpp"
+#include "automatic/choices.hpp"
+#include "automatic/explanation.hpp"
+
+STRATAGEMM_BEGIN
+
+template <policy First, policy... Others>
+class automatic {
+    using candidates = automatic_parts::candidates_of<First, Others...>;
+    using list = typename candidates::type;
+    using objection = automatic_parts::objection;
+    using limits = automatic_parts::limits;
+    using table = automatic_parts::choices;
+    static constexpr int count = static_cast<int>(std::tuple_size_v<list>), none = -1;
+    template <int I>
+    using candidate = std::tuple_element_t<static_cast<std::size_t>(I), list>;
+
+public:
+    using space = typename First::space;
+    using arena = typename First::arena;
+
+    // What every candidate for the types takes.
+    template <class P>
+    static constexpr verdict accepts = automatic_parts::answer_of<list, P>;
+    template <class P>
+    static constexpr verdict accepts_operands = automatic_parts::answer_of<list, P>;
+
+    explicit automatic(First first, Others... others, automatic_options options = {})
+        : policies_(candidates::make(options, first, others...)), options_(options), known_(table{}) {}
+
+    auto leaf() const { return first().leaf(); }
+    result<arena> reserve(footprint f) const { return first().reserve(f); }
+
+    template <class S>
+    footprint workspace(S const& s) const {
+        footprint all;
+        with_chosen(s, [&](auto const& policy) { all = policy.workspace(s); });
+        return all;
+    }
+    template <class S>
+    bound error_bound(S const& s) const {
+        bound b;
+        with_chosen(s, [&](auto const& policy) { b = policy.error_bound(s); });
+        return b;
+    }
+    template <class S>
+    double estimate(S const& s) const {
+        double seconds = infinite<double>();
+        with_chosen(s, [&](auto const& policy) { seconds = policy.estimate(s); });
+        return seconds;
+    }
+    template <class S>
+    std::string describe(S const& s) const {
+        std::string text = "nothing keeps to the options";
+        with_chosen(s, [&](auto const& policy) { text = policy.describe(s); });
+        return "automatic: " + text;
+    }
+
+    // All candidates for products of a shape, with what is predicted of them, and why each is taken or not.
+    template <class S>
+    explanation explain(S const& s) const {
+        explanation e{automatic_parts::text_of(s), {}};
+        limits const most = limits_for(s);
+        int const chosen = choice_for(s);
+        double const least = chosen == none ? 0 : seconds_of(chosen, to_choose_by(s));
+        each_candidate<S>([&](int i, auto const& policy) {
+            e.candidates.push_back(explained(i, policy, s, most));
+            auto& x = e.candidates.back();
+            x.taken = i == chosen;
+            if (x.taken)
+                x.reason = i == backend_for<S>() ? "nothing else is faster by enough" : "the fastest";
+            if (x.reason.empty())
+                x.reason = automatic_parts::text_of_time(policy.estimate(to_choose_by(s)) / least);
+        });
+        return e;
+    }
+
+    // What is wrong with the options, or why no candidate keeps to them.
+    template <class S>
+    status check(S const& s) const {
+        if (!(options_.tolerance >= 0 && options_.tolerance < 1))
+            return failure(errc::argument, "automatic: `tolerance` is at least 0 and less than 1");
+        if (!(options_.bound >= 0)) return failure(errc::argument, "automatic: `bound` must not be negative");
+        if (choice_for(s) != none) return {};
+        return failure(errc::argument, "automatic",
+                       "no candidate keeps to the options for this product; explain() says why");
+    }
+
+    template <class P>
+    status operator()(P const& p, arena& memory) const {
+        auto const s = p.shape();
+        status done;
+        if (!with_chosen(s, [&](auto const& policy) { done = run_one(policy, p, memory); })) return check(s);
+        return done;
+    }
+
+private:
+    // ---- candidates ----------------------------------------------------------------------------------------
+
+    // f(number, what multiplies) for each candidate for products of S.
+    template <class S, class F>
+    void each_candidate(F const& f) const {
+        auto const one = [&]<int I>() {
+            if constexpr (automatic_parts::is_candidate<candidate<I>, S>)
+                f(I, automatic_parts::performer_for<S>(std::get<static_cast<std::size_t>(I)>(policies_)));
+        };
+        [&]<int... I>(std::integer_sequence<int, I...>) { (one.template operator()<I>(), ...); }
+        (std::make_integer_sequence<int, count>{});
+    }
+    // The first backend among them, which is the measure; `none` if there is no backend.
+    template <class S>
+    static constexpr int backend_for() {
+        int at = none;
+        [&]<int... I>(std::integer_sequence<int, I...>) {
+            ((at == none && is_backend<candidate<I>> && automatic_parts::is_candidate<candidate<I>, S>
+                  ? void(at = I)
+                  : void()),
+             ...);
+        }
+        (std::make_integer_sequence<int, count>{});
+        return at;
+    }
+    First const& first() const { return std::get<0>(policies_); }
+
+    // ---- choosing ------------------------------------------------------------------------------------------
+
+    // Another policy than the backend has to be this much faster by its estimate.
+    static constexpr double worth_changing = 0.97;
+
+    template <class S>
+    int choice_for(S const& s) const {
+        if constexpr (!automatic_parts::is_of_matrices<S>) return choose(s);
+        auto const key = automatic_parts::product_key::of(s);
+        if (!known_) return choose(s);
+        int known = known_->find(key);
+        if (known == table::unknown) known_->keep(key, known = choose(s));
+        return known;
+    }
+    // The fastest that keeps to the options.
+    template <class S>
+    [[gnu::cold]] int choose(S const& s) const {
+        S const by = to_choose_by(s);
+        limits const most = limits_for(s);
+        double least = infinite<double>();
+        int best = none;
+        each_candidate<S>([&](int i, auto const& policy) {
+            double const seconds = policy.estimate(by) * (i == backend_for<S>() ? worth_changing : 1);
+            if (!(seconds < least) || objection_to(i, policy, s, most) != objection::none) return;
+            best = i, least = seconds;
+        });
+        return best;
+    }
+    template <class S>
+    limits limits_for(S const& s) const {
+        double const asked = options_.bound > 0 ? options_.bound : infinite<double>();
+        limits most{asked, asked, infinite<double>()};
+        constexpr int backend = backend_for<S>();
+        if (backend != none && options_.bound == 0)
+            each_candidate<S>([&](int i, auto const& policy) {
+                if (i == backend) most.bound = automatic_parts::same_accuracy * policy.error_bound(s).worst;
+            });
+        if (options_.workspace_bytes > 0) {
+            most.workspace = static_cast<double>(options_.workspace_bytes);
+        } else if constexpr (device_leaf<leaf_of<First>, space>) {
+            most.workspace = static_cast<double>(leaf().limits().memory_bytes) - operand_bytes(s);
+        }
+        return most;
+    }
+    template <class P, class S>
+    objection objection_to(int i, P const& policy, S const& s, limits const& most) const {
+        if constexpr (requires { policy.check(s); })
+            if (!policy.check(s)) return objection::refused;
+        objection const x =
+            automatic_parts::objection_to(policy.error_bound(s), i == backend_for<S>(), most, options_);
+        if (x != objection::none) return x;
+        footprint const f = policy.workspace(s);
+        return static_cast<double>(f.host + f.pinned + f.device) > most.workspace ? objection::workspace : x;
+    }
+    template <class S>
+    double seconds_of(int which, S const& s) const {
+        double seconds = 0;
+        each_candidate<S>([&](int i, auto const& policy) {
+            if (i == which) seconds = policy.estimate(s);
+        });
+        return seconds;
+    }
+    template <class P, class S>
+    explanation::candidate explained(int i, P const& policy, S const& s, limits const& most) const {
+        explanation::candidate x;
+        x.description = policy.describe(s), x.name = automatic_parts::name_in(x.description);
+        x.seconds = policy.estimate(s), x.workspace = policy.workspace(s), x.error = policy.error_bound(s);
+        status refusal;
+        if constexpr (requires { policy.check(s); }) refusal = policy.check(s);
+        x.reason = automatic_parts::text_of(objection_to(i, policy, s, most), most, refusal);
+        return x;
+    }
+
+    // f(what multiplies); false if nothing keeps to the options.
+    template <class S, class F>
+    bool with_chosen(S const& s, F const& f) const {
+        int const chosen = choice_for(s);
+        each_candidate<S>([&](int i, auto const& policy) {
+            if (i == chosen) f(policy);
+        });
+        return chosen != none;
+    }
+    template <class Policy, class P>
+    static status run_one(Policy const& policy, P const& p, arena& memory) {
+        return policy(p, memory);
+    }
+
+    list policies_;
+    automatic_options options_;
+    shared<table> known_;
+};
+
+template <policy First, policy... Others>
+automatic(First, Others...) -> automatic<First, Others...>;
+template <policy A>
+automatic(A, automatic_options) -> automatic<A>;
+template <policy A, policy B>
+automatic(A, B, automatic_options) -> automatic<A, B>;
+template <policy A, policy B, policy C>
+automatic(A, B, C, automatic_options) -> automatic<A, B, C>;
+template <policy A, policy B, policy C, policy D>
+automatic(A, B, C, D, automatic_options) -> automatic<A, B, C, D>;
+// A choice among choices is one, and not a copy of one.
+template <policy First, policy... Others>
+automatic(automatic<First, Others...>) -> automatic<automatic<First, Others...>>;
+
+STRATAGEMM_END

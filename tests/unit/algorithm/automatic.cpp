@@ -1,0 +1,320 @@
+// The policy that chooses: what it takes, what it keeps to, and what it says.
+#include "catch.hpp"
+#include "eager.hpp"
+#include "unit/support.hpp"
+
+#include <stratagemm/algorithm/automatic.hpp>
+#include <stratagemm/algorithm/recursive.hpp>
+#include <stratagemm/stratagemm.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <sstream>
+#include <string>
+
+namespace sg = stratagemm;
+using sg::index_t;
+using support::contains;
+using support::same_bits;
+
+namespace {
+
+// A host whose estimates are multiplied by a factor; it counts how often it is asked.
+struct rated : sg::host {
+    double factor;
+    int* asked;
+
+    explicit rated(double times, int* count = nullptr) : factor(times), asked(count) {}
+
+    template <class S>
+    double estimate(S const& s) const {
+        if (asked) ++*asked;
+        return factor * sg::host::estimate(s);
+    }
+};
+
+// Shapes of many kinds, the same in every run.
+template <class T, class F>
+void each_shape(int count, index_t longest, F const& f) {
+    support::random_source from(7);
+    for (int x = 0; x < count; ++x) {
+        auto const side = [&] {
+            return static_cast<index_t>(std::exp(from.uniform(0, std::log(static_cast<double>(longest)))));
+        };
+        index_t const m = side(), n = side(), k = side();
+        f(sg::shape<T>{.m = m, .n = n, .k = k, .count = 1 + from.below(8) / 7, .adds = from.below(3) == 0});
+    }
+}
+
+// What is taken keeps to the options, and is what the policy is; nothing that keeps to them is faster by more than some
+// per cent.
+template <class Policy, class S, class Allowed>
+void check_choice(Policy const& policy, S const& s, Allowed const& allowed) {
+    auto const told = policy.explain(s), on_one_thread = policy.explain(sg::to_choose_by(s));
+    CAPTURE(on_one_thread.text());
+    auto const* const taken = told.taken();
+    REQUIRE(taken);
+    int marked = 0;
+    for (auto const& x : told.candidates) {
+        marked += x.taken;
+        CHECK(!x.reason.empty());
+    }
+    for (auto const& x : on_one_thread.candidates)
+        if (allowed(x)) CHECK(on_one_thread.taken()->seconds <= x.seconds / 0.96);
+    CHECK(marked == 1);
+    CHECK(allowed(*taken));
+    CHECK(policy.workspace(s) == taken->workspace);
+    CHECK(policy.error_bound(s).worst == taken->error.worst);
+    CHECK(policy.error_bound(s).normwise == taken->error.normwise);
+    CHECK(policy.estimate(s) == taken->seconds);
+    CHECK(policy.describe(s) == "automatic: " + taken->description);
+}
+
+// The largest error over the policy's bound.
+template <class T, class Policy>
+double error_over_bound(Policy const& policy, sg::matrix<T> const& a, sg::matrix<T> const& b) {
+    index_t const m = a.rows(), n = b.cols(), k = a.cols();
+    sg::matrix<T> c(m, n);
+    sg::matrix<double> exact(m, n), size(m, n);
+    sg::gemm(policy, a, b, c);
+    auto const wide = [](sg::matrix<T> const& x, bool positive) {
+        return sg::matrix<double>(x.rows(), x.cols(), [&](index_t i, index_t j) {
+            auto const y = static_cast<double>(x(i, j));
+            return positive && y < 0 ? -y : y;
+        });
+    };
+    sg::gemm(sg::reference{}, wide(a, false), wide(b, false), exact);
+    sg::gemm(sg::reference{}, wide(a, true), wide(b, true), size);
+    sg::bound const bound = policy.error_bound(sg::shape<T>{m, n, k});
+    auto const largest = [](sg::matrix<T> const& x) {
+        double most = 0;
+        for (index_t i = 0; i < x.rows() * x.cols(); ++i)
+            most = std::max(most, std::abs(static_cast<double>(x.data()[i])));
+        return most;
+    };
+    double const norms = static_cast<double>(k) * largest(a) * largest(b);
+    double worst = 0;
+    for (index_t i = 0; i < m; ++i)
+        for (index_t j = 0; j < n; ++j) {
+            double const off = std::abs(static_cast<double>(c(i, j)) - exact(i, j)) -
+                               0x1p-53 * std::abs(exact(i, j)); // which is rounded, too
+            double const most = bound.worst * (bound.normwise ? norms : size(i, j));
+            if (off > 0) worst = std::max(worst, off / most);
+        }
+    return worst;
+}
+
+} // namespace
+
+static_assert(sg::policy<sg::automatic<sg::host>> && sg::policy<sg::automatic<sg::reference>>);
+static_assert(std::is_same_v<decltype(sg::automatic{sg::automatic{sg::host{}}}),
+                             sg::automatic<sg::automatic<sg::host>>>);
+
+TEST_CASE("automatic takes the fastest of the candidates whose bound is componentwise and no worse") {
+    sg::automatic const policy{sg::host{}};
+    auto const check = [&]<class T>(T) {
+        each_shape<T>(40, 6000, [&](auto const& s) {
+            double const native = sg::host{}.error_bound(s).worst;
+            check_choice(policy, s, [&](auto const& x) {
+                return !x.error.normwise && x.error.confidence == 1 && x.error.worst <= 2.0001 * native;
+            });
+        });
+    };
+    check(float{}), check(double{}), check(std::complex<float>{}), check(sg::bfloat16{}),
+        check(std::int8_t{});
+}
+
+TEST_CASE("automatic divides products by norms where the caller allows it, and where that is faster") {
+    sg::automatic const strict{sg::host{}}, norms{sg::host{}, {.normwise = true}};
+    each_shape<double>(40, 20000, [&](auto const& s) {
+        check_choice(norms, s, [](auto const& x) { return x.error.confidence == 1; });
+        CHECK_FALSE(strict.error_bound(s).normwise);
+    });
+    CHECK(norms.error_bound(sg::shape<double>{9000, 9000, 9000}).normwise);
+}
+
+TEST_CASE("automatic leaves the backend only for what is faster by some per cent") {
+    sg::shape<float> const s{300, 300, 300};
+    sg::recursive const blocks{sg::host{}, {.leaf_bytes = 50000}};
+    double const ratio = blocks.estimate(sg::to_choose_by(s)) / sg::host{}.estimate(sg::to_choose_by(s));
+    auto const described = [&](double factor) {
+        return sg::automatic{blocks, rated{factor * ratio}}.describe(s);
+    };
+    CHECK(contains(described(0.9), "automatic: host"));
+    CHECK(contains(described(1.01), "automatic: host"));
+    CHECK(contains(described(1.1), "automatic: recursive"));
+}
+
+TEST_CASE("a caller's own list is what automatic chooses among") {
+    sg::strassen const divides{sg::host{}, {.levels = 1}};
+    sg::shape<float> const s{400, 400, 400};
+    sg::automatic const strict{divides, sg::host{}};
+    sg::automatic const norms{divides, rated{100}, {.normwise = true}};
+    CHECK(strict.explain(s).candidates.size() == 2);
+    CHECK(contains(strict.describe(s), "automatic: host"));
+    CHECK(contains(norms.describe(s), "automatic: strassen"));
+    // Without a backend any componentwise bound is good enough, and what is bounded by norms alone still takes the option.
+    sg::automatic const none{divides};
+    CHECK_FALSE(none.explain(s).taken());
+    auto const a = support::fractions<float>(400, 400, 1);
+    sg::matrix<float> c(400, 400);
+    c.fill(7);
+    auto const refused = sg::try_gemm(none, a, a, c);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code() == sg::errc::argument);
+    CHECK(contains(refused.error().what(), "explain"));
+    CHECK(c(3, 3) == 7);
+    CHECK_THROWS_AS(sg::plan(none, s), sg::error);
+}
+
+TEST_CASE("automatic emulates where that is faster, to the same bound") {
+    auto const check = [](auto const& policy, auto const& s) {
+        auto const told = policy.explain(s);
+        CAPTURE(told.text());
+        auto const* const taken = told.taken();
+        REQUIRE(taken);
+        CHECK((taken->name == "split" || contains(taken->name, "ozaki")));
+        CHECK(!taken->error.normwise);
+        CHECK(taken->error.worst <= 2.0001 * sg::host{}.error_bound(s).worst);
+    };
+    sg::automatic const policy{eager<untiled>{}};
+    check(policy, sg::shape<float>{200, 200, 200});
+    check(policy, sg::shape<double>{200, 200, 200});
+    check(policy, sg::shape<std::complex<double>>{200, 200, 200});
+}
+
+TEST_CASE("automatic keeps its bound for data whose exponents spread") {
+    support::random_source from(11);
+    for (int x = 0; x < (support::sanitized ? 4 : 24); ++x) {
+        index_t const m = 1 + from.below(60), n = 1 + from.below(60), k = 1 + from.below(300);
+        double const phi = 2 * (x % 4);
+        auto const check = [&]<class T>(T) {
+            auto const a = support::spread_out<T>(m, k, phi, from.next()),
+                       b = support::spread_out<T>(k, n, phi, from.next());
+            CAPTURE(m, n, k, phi);
+            CHECK(error_over_bound(sg::automatic{sg::host{}}, a, b) <= 1);
+            CHECK(error_over_bound(sg::automatic{eager<untiled>{}}, a, b) <= 1);
+            CHECK(error_over_bound(sg::automatic{sg::strassen{sg::host{}, {.levels = 1}}, {.normwise = true}},
+                                   a, b) <= 1);
+        };
+        check(float{}), check(double{});
+    }
+}
+
+TEST_CASE("automatic bounds its workspace") {
+    sg::shape<double> const s{300, 300, 300};
+    sg::automatic const free{eager<untiled>{}};
+    std::size_t const wanted = free.workspace(s).host, native = sg::host{}.workspace(s).host;
+    REQUIRE(wanted > native);
+    sg::automatic const tight{sg::ozaki{eager<untiled>{}}, sg::host{}, {.workspace_bytes = wanted - 1}};
+    CHECK(contains(tight.describe(s), "automatic: host"));
+    CHECK(tight.workspace(s).host < wanted);
+    sg::automatic const least{sg::host{}, {.workspace_bytes = 1}};
+    CHECK_THROWS_AS(sg::plan(least, s), sg::error);
+    CHECK(contains(least.explain(s).text(), "more workspace than"));
+    auto const a = support::fractions<double>(300, 300, 1);
+    sg::matrix<double> c(300, 300);
+    CHECK_FALSE(sg::try_gemm(least, a, a, c));
+}
+
+TEST_CASE("an error bound that the caller gives is what automatic keeps to") {
+    sg::shape<double> const s{400, 400, 400};
+    sg::automatic const exact{eager<untiled>{}}, rough{eager<untiled>{}, {.bound = 1e-6}};
+    CHECK(rough.error_bound(s).worst <= 1e-6);
+    CHECK(rough.error_bound(s).worst > 1e-9);
+    CHECK(rough.estimate(s) < exact.estimate(s));
+    auto const a = support::fractions<double>(70, 300, 1), b = support::fractions<double>(300, 60, 2);
+    CHECK(error_over_bound(rough, a, b) <= 1);
+    // Less than the backend gives is refused.
+    sg::automatic const strict{sg::host{}, {.bound = 1e-17}};
+    CHECK_FALSE(strict.explain(s).taken());
+    for (sg::automatic_options const wrong :
+         {sg::automatic_options{.tolerance = -1}, sg::automatic_options{.tolerance = 1},
+          sg::automatic_options{.bound = -1}})
+        CHECK_THROWS_AS(sg::plan(sg::automatic{sg::host{}, wrong}, s), sg::error);
+}
+
+TEST_CASE("what automatic chooses does not depend on the number of threads, nor do the bits") {
+    auto const with = [](int threads) {
+        return sg::automatic{sg::host{.threads = threads}, {.normwise = true}};
+    };
+    each_shape<float>(30, 8000, [&](auto const& s) {
+        CHECK(with(1).explain(s).taken()->name == with(2).explain(s).taken()->name);
+        CHECK(with(1).explain(s).taken()->name == with(64).explain(s).taken()->name);
+    });
+    auto const a = support::fractions<float>(150, 200, 1), b = support::fractions<float>(200, 130, 2);
+    sg::matrix<float> first(150, 130), c(150, 130);
+    auto const multiply = [&](int threads, sg::matrix<float>& to) {
+        sg::gemm(sg::automatic{eager<untiled>{{{.threads = threads}}}}, a, b, to);
+    };
+    multiply(1, first);
+    for (int const threads : {2, 3, 7}) {
+        multiply(threads, c);
+        CHECK(same_bits(c, first));
+    }
+}
+
+TEST_CASE("automatic asks for estimates once for each shape, whatever copies there are") {
+    int asked = 0;
+    sg::automatic const policy{rated{1, &asked}};
+    auto const copy = policy;
+    sg::shape<float> const s{100, 110, 120};
+    std::string const chosen = policy.describe(s);
+    int const once = asked;
+    CHECK(once > 0);
+    CHECK(copy.describe(s) == chosen);
+    CHECK(copy.workspace(s) == policy.workspace(s));
+    CHECK(asked == once);
+    // Another type, sides, batch or added matrix is another product.
+    (void)policy.workspace(sg::shape<double>{100, 110, 120});
+    CHECK(asked > once);
+    // As many shapes as have no room together are chosen anew, and alike.
+    each_shape<float>(300, 500, [&](auto const& other) { (void)policy.workspace(other); });
+    CHECK(copy.describe(s) == chosen);
+}
+
+TEST_CASE("automatic multiplies with factors, added matrices, epilogues and batches") {
+    auto const a = support::fractions<float>(40, 50, 1), b = support::fractions<float>(50, 30, 2),
+               e = support::fractions<float>(40, 30, 3);
+    CHECK(support::finishes(sg::automatic{sg::host{}}, a, b, e, 2.0f, 0.5f));
+    CHECK(support::finishes(sg::automatic{sg::reference{}}, a, b, e, 2.0f, 0.5f));
+    CHECK(support::finishes(sg::automatic{eager<untiled>{}}, a, b, e, 2.0f, 0.5f));
+    CHECK(support::finishes(sg::recursive{sg::automatic{sg::host{}}, {.leaf_bytes = 4000}}, a, b, e, 2.0f,
+                            0.5f));
+    sg::matrix<float> c(40, 30), plain(40, 30);
+    sg::gemm(sg::automatic{sg::host{}}, a, b, c);
+    sg::gemm(sg::host{}, a, b, plain);
+    CHECK(same_bits(c, plain));
+    sg::matrix<float> none(40, 0), nothing(0, 30);
+    sg::gemm(sg::automatic{sg::host{}}, 1.0f, none, nothing, 3.0f, e, c);
+    CHECK(c(1, 2) == 3 * e(1, 2));
+}
+
+TEST_CASE("automatic runs in the workspace that it asks for, and in that of a plan") {
+    auto const a = support::fractions<double>(90, 80, 1), b = support::fractions<double>(80, 70, 2);
+    sg::matrix<double> c(90, 70);
+    sg::automatic const policy{eager<untiled>{}};
+    CHECK(support::try_arena(policy, sg::product(a, b, c)).stayed_inside);
+    sg::plan const plan(policy, sg::shape<double>{90, 70, 80});
+    auto arena = plan.reserve();
+    sg::matrix<double> again(90, 70);
+    plan.run(a, b, again, arena);
+    CHECK(same_bits(c, again));
+}
+
+TEST_CASE("automatic tells its candidates as a table") {
+    sg::automatic const policy{sg::host{}};
+    sg::shape<float> const s{.m = 4500, .n = 4500, .k = 4500, .adds = true};
+    auto const told = policy.explain(s);
+    std::ostringstream out;
+    out << told;
+    CHECK(out.str() == told.text());
+    CHECK(contains(out.str(), "4500 x 4500 x 4500"));
+    CHECK(contains(out.str(), "added matrix"));
+    CHECK(contains(out.str(), ".normwise"));
+    for (auto const& x : told.candidates) CHECK(contains(out.str(), x.name));
+    CHECK(contains(out.str(), told.taken()->description));
+    std::string const text = out.str();
+    CHECK(std::count(text.begin(), text.end(), '\n') == 3 + static_cast<long>(told.candidates.size()));
+}
