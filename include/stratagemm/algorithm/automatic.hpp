@@ -18,6 +18,7 @@
 
 #include "../core/keep.hpp"
 #include "../core/layer.hpp"
+#include "automatic/arenas.hpp"
 #include "automatic/candidates.hpp"
 #include "automatic/choices.hpp"
 #include "automatic/explanation.hpp"
@@ -26,18 +27,20 @@ STRATAGEMM_BEGIN
 
 template <policy First, policy... Others>
 class automatic {
-    using candidates = automatic_parts::candidates_of<First, Others...>;
-    using list = typename candidates::type;
+    using given = std::tuple<First, Others...>;
+    using list = automatic_parts::candidates_from<typename First::space, First, Others...>;
     using objection = automatic_parts::objection;
     using limits = automatic_parts::limits;
     using table = automatic_parts::choices;
     static constexpr int count = static_cast<int>(std::tuple_size_v<list>), none = -1;
     template <int I>
     using candidate = std::tuple_element_t<static_cast<std::size_t>(I), list>;
+    // Of another memory: the last, if there is one.
+    static constexpr bool has_crossing = automatic_parts::crosses<candidate<count - 1>>;
 
 public:
     using space = typename First::space;
-    using arena = typename First::arena;
+    using arena = typename automatic_parts::arena_type<typename First::arena, candidate<count - 1>>::type;
 
     // What every candidate for the types takes.
     template <class P>
@@ -46,10 +49,21 @@ public:
     static constexpr verdict accepts_operands = automatic_parts::answer_of<list, P>;
 
     explicit automatic(First first, Others... others, automatic_options options = {})
-        : policies_(candidates::make(options, first, others...)), options_(options), known_(table{}) {}
+        : automatic(given(first, others...), options) {}
 
     auto leaf() const { return first().leaf(); }
-    result<arena> reserve(footprint f) const { return first().reserve(f); }
+    result<arena> reserve(footprint f) const {
+        if constexpr (!has_crossing) {
+            return first().reserve(f);
+        } else {
+            auto own = first().reserve({.host = f.host});
+            if (!own) return own.take_status();
+            if (!arena::crosses(f)) return arena(std::move(*own), {});
+            auto there = std::get<count - 1>(policies_).reserve(f);
+            if (!there) return there.take_status();
+            return arena(std::move(*own), std::move(*there));
+        }
+    }
 
     template <class S>
     footprint workspace(S const& s) const {
@@ -76,21 +90,27 @@ public:
         return "automatic: " + text;
     }
 
+    // What takes operands on the host.
+    auto from_host() const {
+        if constexpr (std::is_same_v<decltype(for_host_), std::tuple<>>)
+            return staged<automatic>(*this);
+        else
+            return for_host_;
+    }
+
     // All candidates for products of a shape, with what is predicted of them, and why each is taken or not.
     template <class S>
     explanation explain(S const& s) const {
         explanation e{automatic_parts::text_of(s), {}};
         limits const most = limits_for(s);
         int const chosen = choice_for(s);
-        double const least = chosen == none ? 0 : seconds_of(chosen, to_choose_by(s));
         each_candidate<S>([&](int i, auto const& policy) {
             e.candidates.push_back(explained(i, policy, s, most));
             auto& x = e.candidates.back();
             x.taken = i == chosen;
             if (x.taken)
                 x.reason = i == backend_for<S>() ? "nothing else is faster by enough" : "the fastest";
-            if (x.reason.empty())
-                x.reason = automatic_parts::text_of_time(policy.estimate(to_choose_by(s)) / least);
+            if (x.reason.empty()) x.reason = automatic_parts::text_of_time(times_as_long(i, chosen, s));
         });
         return e;
     }
@@ -159,16 +179,32 @@ private:
     // The fastest that keeps to the options.
     template <class S>
     [[gnu::cold]] int choose(S const& s) const {
-        S const by = to_choose_by(s);
+        S const by = to_choose_by(s), all = with_all_threads(s);
         limits const most = limits_for(s);
         double least = infinite<double>();
         int best = none;
-        each_candidate<S>([&](int i, auto const& policy) {
-            double const seconds = policy.estimate(by) * (i == backend_for<S>() ? worth_changing : 1);
+        each_candidate<S>([&]<class Policy>(int i, Policy const& policy) {
+            constexpr bool crosses = automatic_parts::crosses<Policy>;
+            if (crosses && best != none) least = seconds_of(best, all) * worth_changing;
+            double const seconds =
+                policy.estimate(crosses ? all : by) * (i == backend_for<S>() ? worth_changing : 1);
             if (!(seconds < least) || objection_to(i, policy, s, most) != objection::none) return;
             best = i, least = seconds;
         });
         return best;
+    }
+    // How two candidates are compared: on one thread, and where one is a device, with all.
+    template <class S>
+    static S with_all_threads(S s) {
+        s = to_choose_by(s);
+        s.alone = false;
+        return s;
+    }
+    template <class S>
+    double times_as_long(int i, int chosen, S const& s) const {
+        bool const crosses = has_crossing && (i == count - 1 || chosen == count - 1);
+        S const by = crosses ? with_all_threads(s) : to_choose_by(s);
+        return seconds_of(i, by) / seconds_of(chosen, by);
     }
     template <class S>
     limits limits_for(S const& s) const {
@@ -226,10 +262,19 @@ private:
     }
     template <class Policy, class P>
     static status run_one(Policy const& policy, P const& p, arena& memory) {
-        return policy(p, memory);
+        if constexpr (automatic_parts::crosses<Policy>)
+            return policy(p, memory.of_staged());
+        else
+            return policy(p, memory);
     }
 
+    automatic(given const& all, automatic_options const& options)
+        : policies_(automatic_parts::candidates_of<space>(options, all)),
+          for_host_(automatic_parts::with_host_first<space>(options, all)), options_(options),
+          known_(table{}) {}
+
     list policies_;
+    [[no_unique_address]] automatic_parts::host_first<space, First, Others...> for_host_;
     automatic_options options_;
     shared<table> known_;
 };
@@ -247,5 +292,13 @@ automatic(A, B, C, D, automatic_options) -> automatic<A, B, C, D>;
 // A choice among choices is one, and not a copy of one.
 template <policy First, policy... Others>
 automatic(automatic<First, Others...>) -> automatic<automatic<First, Others...>>;
+
+// Operands on the host: the host's policies run, or a device's, staged.
+template <policy First, policy... Others>
+requires(!std::is_same_v<typename First::space, host_memory> &&
+         automatic_parts::has_staged<
+             automatic<First, Others...>>) struct way_from<automatic<First, Others...>, host_memory> {
+    static auto through(automatic<First, Others...> const& policy) { return policy.from_host(); }
+};
 
 STRATAGEMM_END

@@ -1,7 +1,8 @@
 // Which policies automatic chooses among.
 //
 // Over backends alone: each backend, and what the library has over it. Of strassen, ozaki and split each decides how
-// deep it goes and of how many products it is made. A list with a layer in it: the policies of that list.
+// deep it goes and of how many products it is made. A list with a layer in it: the policies of that list. Policies of a
+// device, in a list for operands on the host, are one candidate: the choice among them, staged.
 #pragma once
 
 #include "../ozaki.hpp"
@@ -12,6 +13,11 @@
 #include <tuple>
 
 STRATAGEMM_BEGIN
+
+template <policy First, policy... Others>
+class automatic;
+template <policy Base>
+class staged; // in out_of_core.hpp, which a caller includes for it
 
 namespace automatic_parts {
 
@@ -34,17 +40,71 @@ over_backend<Backend> policies_over(Backend const& backend, automatic_options co
 }
 
 template <class... Policies>
-struct candidates_of {
-    using type = std::tuple<Policies...>;
-    static type make(automatic_options const&, Policies const&... policies) { return {policies...}; }
-};
+auto policies_of(automatic_options const& o, std::tuple<Policies...> const& all) {
+    if constexpr ((is_backend<Policies> && ...))
+        return std::apply(
+            [&](Policies const&... policy) { return std::tuple_cat(policies_over(policy, o)...); }, all);
+    else
+        return all;
+}
+
+// Those of a list whose memory is Space, or is not.
+template <class Space, bool IsThat, class... Policies>
+auto only(std::tuple<Policies...> const& all) {
+    auto const one = []<class P>(P const& policy) {
+        if constexpr (std::is_same_v<typename P::space, Space> == IsThat)
+            return std::tuple<P>(policy);
+        else
+            return std::tuple<>();
+    };
+    return std::apply([&](Policies const&... policy) { return std::tuple_cat(one(policy)...); }, all);
+}
 template <class... Policies>
-requires(is_backend<Policies>&&...) struct candidates_of<Policies...> {
-    using type = decltype(std::tuple_cat(std::declval<over_backend<Policies>>()...));
-    static type make(automatic_options const& o, Policies const&... policies) {
-        return std::tuple_cat(policies_over(policies, o)...);
-    }
+auto automatic_of(automatic_options const& o, std::tuple<Policies...> const& all) {
+    return std::apply([&](Policies const&... policy) { return automatic<Policies...>(policy..., o); }, all);
+}
+template <class P>
+inline constexpr bool has_staged = requires {
+    sizeof(staged<P>);
 };
+
+// Policies of another memory, for operands in Space.
+template <class Space, class... Policies>
+auto crossing(automatic_options const& o, std::tuple<Policies...> const& others) {
+    if constexpr (sizeof...(Policies) == 0 || !std::is_same_v<Space, host_memory>) {
+        return std::tuple<>();
+    } else {
+        using there = decltype(automatic_of(o, others));
+        static_assert(has_staged<there>,
+                      "stratagemm: automatic brings operands on the host to the device of its list by "
+                      "staged: include stratagemm/algorithm/out_of_core.hpp");
+        if constexpr (has_staged<there>)
+            return std::tuple<staged<there>>(staged<there>(automatic_of(o, others)));
+        else
+            return std::tuple<>();
+    }
+}
+template <class Space, class List>
+auto candidates_of(automatic_options const& o, List const& all) {
+    return std::tuple_cat(policies_of(o, only<Space, true>(all)),
+                          crossing<Space>(o, only<Space, false>(all)));
+}
+template <class Space, class... Policies>
+using candidates_from =
+    decltype(candidates_of<Space>(automatic_options{}, std::declval<std::tuple<Policies...> const&>()));
+
+// The same choice for operands on the host, in a list with policies of a device before those of the host; else nothing.
+template <class Space, class... Policies>
+auto with_host_first([[maybe_unused]] automatic_options const& o, std::tuple<Policies...> const& all) {
+    constexpr bool has_host = (std::is_same_v<typename Policies::space, host_memory> || ...);
+    if constexpr (std::is_same_v<Space, host_memory> || !has_host)
+        return std::tuple<>();
+    else
+        return automatic_of(o, std::tuple_cat(only<host_memory, true>(all), only<host_memory, false>(all)));
+}
+template <class Space, class... Policies>
+using host_first =
+    decltype(with_host_first<Space>(automatic_options{}, std::declval<std::tuple<Policies...> const&>()));
 
 // The product that a shape of matrices is of.
 template <class S, class Space>
@@ -62,6 +122,11 @@ constexpr bool is_candidate = [] {
     else
         return is_backend<P> && !std::is_same_v<multiplier<P, S>, P>;
 }();
+// Whether a candidate is of another memory than its operands.
+template <class P>
+inline constexpr bool crosses = false;
+template <class P>
+inline constexpr bool crosses<staged<P>> = true;
 // split does products of int8 as its base does.
 template <class Base, class S>
 constexpr bool is_candidate<split<Base>, S> =
