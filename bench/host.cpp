@@ -2,8 +2,9 @@
 // its base, and peeling of odd sides against padding; where it names verified, verified{host} against its base; where it
 // names loaded, the backend and its peers beside a program that keeps every processor busy; and, where it names weights,
 // floats times weights of bfloat16 against floats times floats.
-// Its options are those of program.hpp and sweep.hpp, and
+// Its options are those of program.hpp, sweep.hpp and roofline.hpp, and
 //   --invariant   host{.invariant = true} against host{}, and no other: what the order of sums costs
+#include "roofline.hpp"
 #include "sweep.hpp"
 
 #include <csignal>
@@ -133,13 +134,25 @@ std::vector<bench_case> cases(options const& o) {
     return all;
 }
 
+ceilings most_of_host(int threads) {
+    ceilings most;
+    for (element const type : {element::f32, element::f64, element::bf16, element::i8})
+        if (double const rate = arithmetic_peak(type, threads); rate > 0)
+            most.units.push_back({type, arithmetic_unit(type), rate});
+    most.levels = memory_levels(threads);
+    return most;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
-    options const o = parse(argc, argv, sweep_options({"invariant"}));
+    options const o = parse(argc, argv, sweep_options(roofline_options({"invariant"})));
     bool const estimates = o.has("estimate"), loaded = o.asks_for("loaded") && !o.list;
     // Samples of a loaded machine hold many turns of the scheduler.
-    double const sample = estimates ? 1e-3 : loaded ? 0.4 : asks_for_sweep(o) ? 5e-3 : 20e-3;
+    double const sample = estimates                                   ? 1e-3
+                          : loaded                                    ? 0.4
+                          : asks_for_sweep(o) || asks_for_roofline(o) ? 5e-3
+                                                                      : 20e-3;
     std::unique_ptr<load> const beside(loaded ? new load : nullptr);
     auto const open = [&] {
         // Many short samples: the median leaves out those in which something else took a processor for a while.
@@ -165,5 +178,15 @@ int main(int argc, char** argv) {
                           .turns_a = true,
                           .rounds = estimates ? 25 : 9},
                          open);
+    if (asks_for_roofline(o))
+        return run_roofline("host", o,
+                            {.types = {f32, f64, bf16, i8},
+                             .squares = {16, 32, 64, 128, 256, 512, 1024, 2048},
+                             .rows = {1, 2, 4, 8, 16, 64, 256},
+                             .sums = {1, 2, 4, 8, 16, 64, 256},
+                             .side = 1024,
+                             .threads = o.threads,
+                             .measure = most_of_host},
+                            open);
     return run("host", o, cases(o), open);
 }

@@ -9,6 +9,7 @@
 #    include <cpuid.h>
 #    include <cstdint>
 #    include <cstring>
+#    include <fstream>
 #    include <memory>
 #    include <omp.h>
 #    include <sys/syscall.h>
@@ -60,6 +61,19 @@ sources random_sources(element e) {
                      : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",      \
                        "xmm9", "xmm10", "xmm11", "xmm14", "xmm15");                                                 \
     }
+// Reads n blocks of eight registers from p on.
+#define READ_LOOP(isa, reg, width)                                                                                  \
+    __attribute__((target(isa))) void read(std::uint8_t const* p, long n) {                                         \
+        asm volatile("1:\n\tvmovups (%0), %%" reg "0\n\tvmovups " #width "(%0), %%" reg "1\n\t"                     \
+                     "vmovups 2*" #width "(%0), %%" reg "2\n\tvmovups 3*" #width "(%0), %%" reg "3\n\t"             \
+                     "vmovups 4*" #width "(%0), %%" reg "4\n\tvmovups 5*" #width "(%0), %%" reg "5\n\t"             \
+                     "vmovups 6*" #width "(%0), %%" reg "6\n\tvmovups 7*" #width "(%0), %%" reg "7\n\t"             \
+                     "add $8*" #width ", %0\n\tdec %1\n\tjnz 1b\n\tvzeroupper"                                     \
+                     : "+r"(p), "+r"(n) :                                                                           \
+                     : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7");             \
+    }
+namespace avx2   { READ_LOOP("avx2", "ymm", 32) }
+namespace avx512 { READ_LOOP("avx512f", "zmm", 64) }
 namespace avx2_f32   { REGISTER_LOOP("avx2,fma", "vfmadd231ps", "ymm") }
 namespace avx2_f64   { REGISTER_LOOP("avx2,fma", "vfmadd231pd", "ymm") }
 namespace avx512_f32 { REGISTER_LOOP("avx512f", "vfmadd231ps", "zmm") }
@@ -182,6 +196,32 @@ void read_chunk(std::uint8_t const* p, long bytes) {
         : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3");
 }
 
+// With the widest loads of the machine: nearer than memory their width is the limit. `bytes` is a multiple of 512.
+void read_wide(std::uint8_t const* p, long bytes) {
+    static bool const avx512 = __builtin_cpu_supports("avx512f"), avx2 = __builtin_cpu_supports("avx2");
+    if (avx512)
+        avx512::read(p, bytes / 512);
+    else if (avx2)
+        avx2::read(p, bytes / 256);
+    else
+        read_chunk(p, bytes);
+}
+
+// The bytes of a cache of data as Linux names it: the C library's own answer is that of a whole package on some
+// machines.
+long cache_bytes(int level) {
+    for (int i = 0; i < 8; ++i) {
+        std::string const folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(i) + "/";
+        std::ifstream level_in(folder + "level"), kind_in(folder + "type"), size_in(folder + "size");
+        int of = 0;
+        long size = 0;
+        std::string kind, unit;
+        level_in >> of, kind_in >> kind, size_in >> size >> unit;
+        if (of == level && kind != "Instruction") return size << (unit == "M" ? 20 : 10);
+    }
+    return 0;
+}
+
 struct alignas(64) position {
     long next = 0;
 };
@@ -227,6 +267,28 @@ double copy_bandwidth(int threads) {
                   [&](long at) { std::memcpy(p + buffer_bytes / 2 + at, p + at, chunk); });
 }
 
+std::vector<memory_level> memory_levels(int threads) {
+    constexpr long step = 4096;
+    std::vector<memory_level> all;
+    long below = 0;
+    for (int const level : {1, 2, 3}) {
+        long const bytes = cache_bytes(level);
+        // Half of a cache for each thread; the third is shared.
+        long const slice = std::max(2 * below, bytes / 2 / (level == 3 ? threads : 1)) / step * step;
+        if (bytes <= below || slice * threads > buffer_bytes) continue;
+        auto const* const p = buffer();
+        long const repeats = std::max(1L, (1L << 20) / slice);
+        double const gigabytes = 1e-9 * double(slice * repeats);
+        all.push_back({"L" + std::to_string(level), rate(threads, 10e-3, over::best_chunk, [&](int t) {
+                           for (long i = 0; i < repeats; ++i) read_wide(p + t * slice, slice);
+                           return gigabytes;
+                       })});
+        below = bytes;
+    }
+    all.push_back({"memory", read_bandwidth(threads, buffer_bytes)});
+    return all;
+}
+
 } // namespace bench
 
 #else // not measured
@@ -236,6 +298,7 @@ std::string arithmetic_unit(element) { return ""; }
 double arithmetic_peak(element, int) { return 0; }
 double read_bandwidth(int, double) { return 0; }
 double copy_bandwidth(int) { return 0; }
+std::vector<memory_level> memory_levels(int) { return {}; }
 } // namespace bench
 
 #endif

@@ -16,4 +16,11 @@ std::string arithmetic_unit(element); // "AVX-512", "AMX", ...
 double read_bandwidth(int threads, double bytes);
 double copy_bandwidth(int threads);
 
+// The caches that this machine names, and memory: GB/s of reading what a level holds, all threads together.
+struct memory_level {
+    std::string name;
+    double bandwidth;
+};
+std::vector<memory_level> memory_levels(int threads);
+
 } // namespace bench

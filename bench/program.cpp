@@ -45,6 +45,23 @@ std::string times(long m, long n, long k) {
     return std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
 }
 
+char const* name_of(element e) {
+    switch (e) {
+    case element::f32: return "float";
+    case element::f64: return "double";
+    case element::bf16: return "bfloat16 to float";
+    case element::bf16_bf16: return "bfloat16";
+    case element::f16: return "half to float";
+    case element::f16_f16: return "half";
+    case element::i8: return "int8";
+    case element::tf32: return "float as tf32";
+    case element::fp8_bf16: return "fp8 to bfloat16";
+    case element::c32: return "complex float";
+    case element::c64: return "complex double";
+    }
+    return "";
+}
+
 std::vector<bench_case> cases_of_weights(int threads, std::size_t field) {
     std::vector<bench_case> all;
     for (bool const transposed : {false, true})

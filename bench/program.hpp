@@ -48,6 +48,7 @@ struct bench_case {
     std::string name() const; // a word a/b/c, to be filtered by
 };
 std::string times(long m, long n, long k); // "64x64x65536"
+char const* name_of(element);
 // Floats times weights (weights.hpp), for a filter that names them.
 std::vector<bench_case> cases_of_weights(int threads, std::size_t field);
 

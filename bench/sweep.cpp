@@ -19,23 +19,6 @@ bool asks_for_sweep(options const& o) { return o.has("sweep") || o.has("estimate
 
 // ---- the shapes ------------------------------------------------------------------------------------------
 
-namespace {
-
-char const* name_of(element e) {
-    switch (e) {
-    case element::f32: return "float";
-    case element::f64: return "double";
-    case element::bf16: return "bfloat16 to float";
-    case element::bf16_bf16: return "bfloat16";
-    case element::f16: return "half to float";
-    case element::f16_f16: return "half";
-    case element::i8: return "int8";
-    default: throw std::logic_error("a sweep has no name for this type");
-    }
-}
-
-} // namespace
-
 std::vector<bench_case> random_cases(unsigned seed, int count, sweep_domain const& domain) {
     std::mt19937 random(seed);
     auto const uniform = [&] { return double(random()) * 0x1p-32; };

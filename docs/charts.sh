@@ -100,9 +100,9 @@ host_cases() {
         line = words[1]
         for (i = 2; i <= count; ++i)
             if (length(line " " words[i]) <= 60) line = line " " words[i]
-            else { y += 18; text(6, y, 13, "start", line, " class=\"quiet\""); line = words[i] }
+            else { y += 18; text(6, y, 13.5, "start", line, " class=\"quiet\""); line = words[i] }
         y += 18
-        text(6, y, 13, "start", line, " class=\"quiet\"")
+        text(6, y, 13.5, "start", line, " class=\"quiet\"")
     }
     function short(ratio) { return sprintf(ratio < 10 ? "%.2f" : "%.0f", ratio) }
     function end_row(    mean) {
@@ -165,9 +165,9 @@ host_cases() {
         printf "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n", width, height
         for (i = 1; i in ticks; ++i) text(x_of(ticks[i]), y + 30, 14, "middle", ticks[i])
         text(6, 22, 16, "start", "Speed relative to the best other library", " font-weight=\"bold\"")
-        text(6, 42, 13, "start", all " cases, a dot each; right of 1: faster", " class=\"quiet\"")
-        text(right + 56, 42, 13, "end", "mean", " class=\"quiet\"")
-        text(width - 6, 42, 13, "end", "worst", " class=\"quiet\"")
-        text(6, y + 50, 13, "start", "bars: geometric means; triangles: beyond 8", " class=\"quiet\"")
+        text(6, 42, 13.5, "start", all " cases, a dot each; right of 1: faster", " class=\"quiet\"")
+        text(right + 56, 42, 13.5, "end", "mean", " class=\"quiet\"")
+        text(width - 6, 42, 13.5, "end", "worst", " class=\"quiet\"")
+        text(6, y + 50, 13.5, "start", "bars: geometric means; triangles: beyond 8", " class=\"quiet\"")
         printf "%s</svg>\n", body
     }'

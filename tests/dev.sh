@@ -52,6 +52,8 @@ refuses "'coverage' comes first" bench approximate 512 coverage
 refuses "the filter '(' is no regular expression" bench host '('
 refuses "no backend 'nosuch' to sweep" bench sweep nosuch
 refuses "no type 'nosuch'" demo 64 nosuch
+refuses "'nosuch' has no roofline" roofline nosuch
+refuses "'2' has no roofline" roofline host 2
 if git rev-parse --verify --quiet HEAD >/dev/null 2>&1; then
     refuses "no case of against_host matches 'nosuchcase'" bench against HEAD nosuchcase
     refuses "no case of against_opencl matches 'nosuchcase'" bench against HEAD opencl nosuchcase
@@ -59,10 +61,11 @@ fi
 if [ ! -e /dev/nvidia0 ] && ! /sbin/ldconfig -p | grep -q 'libcuda\.so\.1'; then
     refuses "no driver of an NVIDIA device" bench cuda
     refuses "no driver of an NVIDIA device" bench sparse csr
+    refuses "no driver of an NVIDIA device" roofline cuda
 fi
 
 # What a command can use and does without is named, and is installed only if that was asked for.
-for command in test 'bench host sgemm/512' 'bench opencl quick' 'bench sparse host'; do
+for command in test 'bench host sgemm/512' 'bench opencl quick' 'bench sparse host' roofline; do
     # shellcheck disable=SC2086
     run $command
     [ "$called" = 'cmake ' ] || wrong "./dev $command calls: $called"
