@@ -104,12 +104,13 @@ public:
             return sg::error(sg::errc::unsupported, "cuda_ways: kernels take this product turned");
         sg::cuda_choice choice;
         static_cast<sg::cuda_way&>(choice) = w.way, choice.tile = w.tile;
+        product.take(choice);
         sg::footprint f;
-        f.device = product.workspace(choice);
+        f.device = product.workspace();
         sg::cuda_arena memory({reinterpret_cast<std::byte*>(memory_.view().data.address)}, pool_bytes,
                               nullptr);
         if (!memory.fits(f)) return sg::error(sg::errc::memory, "cuda_ways: more memory than there is");
-        return product.run(choice, memory);
+        return product.run(memory);
     }
     // Microseconds: the shorter of two samples.
     double measure(cuda_shape const& x, cuda_way_taken const& w) {

@@ -62,14 +62,11 @@ template <class Policy, class Problem>
 answer run_by(Policy const& policy, Problem const& p, place& at) {
     if (!sg::is_usual(p) && !sg::validate_unusual(p)) return {reason::arguments};
     if (sg::is_empty(p)) return {};
-    std::size_t bytes = 0;
-    if constexpr (requires { policy.workspace_for(p); })
-        bytes = policy.workspace_for(p).device;
-    else
-        bytes = policy.workspace(p.shape()).device;
-    auto memory = at.reserve(bytes);
+    auto ready = sg::prepare(policy, p);
+    auto memory = at.reserve(ready.workspace().device);
     if (!memory) return {at.captures() ? reason::capture : reason::refused};
-    if (sg::status const done = sg::run_checked(policy, p, *memory); !done) return refused(done.error(), p);
+    if (sg::status const done = sg::run_prepared(policy, p, ready, *memory); !done)
+        return refused(done.error(), p);
     return {};
 }
 

@@ -211,36 +211,9 @@ struct host {
         }
     }
 
-    // Products of a group that are below smallest_shared run on one thread each, if there are enough of them for all
-    // threads.
     template <class Problem>
-    footprint group_workspace(group<Problem> const& all) const {
-        small_products<Problem> const small(*this, all);
-        footprint most{small.bytes_each * static_cast<std::size_t>(small.team)};
-        for (Problem const& p : all)
-            if (!is_empty(p) && !small.has(p)) most = larger(most, workspace(p.shape()));
-        return most;
-    }
-    template <class Problem>
-    status run_group(group<Problem> const& all, arena& workspace) const {
-        if (status s = usable(); !s) return s;
-        small_products<Problem> const small(*this, all);
-        for (Problem const& p : all)
-            if (!small.has(p))
-                if (status s = run_checked(*this, p, workspace); !s) return s;
-        int team = small.team; // as for one product
-        while (team > 1 && !workspace.fits({small.bytes_each * static_cast<std::size_t>(team)})) --team;
-        arena::scope const scope(workspace);
-        std::byte* const own = workspace.take<std::byte>(static_cast<index_t>(small.bytes_each) * team);
-        index_t next = 0;
-        host_each(team, team, [&](int thread, int) {
-            for (index_t i; (i = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < all.count;) {
-                if (!small.has(all.first[i])) continue;
-                arena part(own + thread * static_cast<index_t>(small.bytes_each), small.bytes_each, nullptr);
-                (void)run_checked(host{.threads = 1, .invariant = invariant}, all.first[i], part);
-            }
-        });
-        return {};
+    auto prepare_group(group<Problem> const& all) const {
+        return prepared_group<Problem>(*this, all);
     }
 
 private:
@@ -257,26 +230,56 @@ private:
         return leaf().team(multiply_adds(s));
     }
 
-    // The products of a group that get one thread each, and how many threads share them.
+    // Products of a group that are below smallest_shared run on one thread each, if there are enough of them for all
+    // threads.
     template <class Problem>
-    struct small_products {
-        double largest; // multiply-adds from which a product has a team of its own; -1: every product has
-        int team = 1;
-        std::size_t bytes_each = 0;
-
-        small_products(host const& h, group<Problem> const& all)
-            : largest(host_threads(h.threads) == 1 ? -1 : smallest_shared) {
+    class prepared_group {
+    public:
+        prepared_group(host const& h, group<Problem> const& all)
+            : host_(h), all_(all), largest_(host_threads(h.threads) == 1 ? -1 : smallest_shared) {
             double work = 0;
             index_t count = 0;
             for (Problem const& p : all) {
-                if (is_empty(p) || !has(p)) continue;
+                if (is_empty(p) || !is_small(p)) continue;
                 work += multiply_adds(p.shape()), ++count;
-                bytes_each = larger(bytes_each, arena::rounded(h.bytes_for(p.shape(), 1)));
+                bytes_each_ = larger(bytes_each_, arena::rounded(h.bytes_for(p.shape(), 1)));
             }
-            team = h.leaf().team(work);
-            if (count < team) largest = -1, team = 1, bytes_each = 0;
+            team_ = h.leaf().team(work);
+            if (count < team_) largest_ = -1, team_ = 1, bytes_each_ = 0;
         }
-        bool has(Problem const& p) const { return multiply_adds(p.shape()) < largest; }
+        footprint workspace() const {
+            footprint most{bytes_each_ * static_cast<std::size_t>(team_)};
+            for (Problem const& p : all_)
+                if (!is_empty(p) && !is_small(p)) most = larger(most, host_.workspace(p.shape()));
+            return most;
+        }
+        status run(arena& workspace) const {
+            if (status s = host_.usable(); !s) return s;
+            for (Problem const& p : all_)
+                if (!is_small(p))
+                    if (status s = run_checked(host_, p, workspace); !s) return s;
+            arena::scope const scope(workspace);
+            auto const bytes = static_cast<index_t>(bytes_each_);
+            std::byte* const own = workspace.take<std::byte>(bytes * team_);
+            index_t next = 0;
+            host_each(team_, team_, [&](int thread, int) {
+                for (index_t i; (i = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < all_.count;) {
+                    if (!is_small(all_.first[i])) continue;
+                    arena part(own + thread * bytes, bytes_each_, nullptr);
+                    (void)run_checked(host{.threads = 1, .invariant = host_.invariant}, all_.first[i], part);
+                }
+            });
+            return {};
+        }
+
+    private:
+        bool is_small(Problem const& p) const { return multiply_adds(p.shape()) < largest_; }
+
+        host const& host_;
+        group<Problem> all_;
+        double largest_; // multiply-adds from which a product has a team of its own; -1: every product has
+        int team_ = 1;   // threads that share the small products
+        std::size_t bytes_each_ = 0;
     };
 
     // Tiles are worth their set-up for all but small products. For int8, whose vectors are faster than those of

@@ -279,53 +279,50 @@ status validate(group<Problem> const& all) {
     return {};
 }
 
-// A policy may take a group as a whole, by two members,
-//   footprint group_workspace(group<Problem>) const;  status run_group(group<Problem>, arena&) const;
-// and otherwise does one product after another, as far as the first that fails for a reason of the policy's own: those
-// before it are done then. A type derived from a policy inherits these members. All of a group have been validated, but
-// some may be empty, or have k = 0 or alpha = 0.
+// One product after another, as far as the first that fails for a reason of the policy's own: those before it are done
+// then. All have been validated, but some may be empty, or have k = 0 or alpha = 0.
 template <class P, class Problem>
-concept takes_groups = requires(P const& p, group<Problem> const& all, typename P::arena& memory) {
-    p.group_workspace(all);
-    p.run_group(all, memory);
-};
+struct prepared_group {
+    P const& policy;
+    group<Problem> const& all;
 
-template <policy P, class Problem>
-footprint group_workspace(P const& policy, group<Problem> const& all) {
-    if constexpr (takes_groups<P, Problem>) {
-        return policy.group_workspace(all);
-    } else {
+    footprint workspace() const {
         footprint most;
         for (Problem const& p : all)
             if (!is_empty(p)) most = larger(most, policy.workspace(p.shape()));
         return most;
     }
+    status run(typename P::arena& memory) const {
+        for (Problem const& p : all)
+            if (status s = run_checked(policy, p, memory); !s) return in_group(all, p, s.error());
+        return {};
+    }
+};
+// A policy may take a group as a whole, by a member prepare_group(group<Problem>), which returns what has the members of
+// prepared_group. A type derived from a policy inherits it.
+template <class P, class Problem>
+auto prepare_group(P const& policy, group<Problem> const& all) {
+    if constexpr (requires { policy.prepare_group(all); })
+        return policy.prepare_group(all);
+    else
+        return prepared_group<P, Problem>{policy, all};
 }
 
 // What a call with an arena of one's own needs of it.
 template <policy P, product_range G>
 footprint group_workspace(P const& policy, G const& products) {
-    return group_workspace(policy, as_group(products));
-}
-
-template <policy P, class Problem>
-status run_group(P const& policy, group<Problem> const& all, typename P::arena& memory) {
-    if constexpr (takes_groups<P, Problem>) {
-        return policy.run_group(all, memory);
-    } else {
-        for (Problem const& p : all)
-            if (status s = run_checked(policy, p, memory); !s) return in_group(all, p, s.error());
-        return {};
-    }
+    auto const all = as_group(products);
+    return prepare_group(policy, all).workspace();
 }
 
 template <policy P, class Problem>
 status run(P const& policy, group<Problem> const& all, typename P::arena& memory) {
     if constexpr (check_policy<P, Problem>()) {
         if (status s = validate(all); !s) return s;
-        if (!memory.fits(group_workspace(policy, all)))
+        auto ready = prepare_group(policy, all);
+        if (!memory.fits(ready.workspace()))
             return failure(errc::memory, "gemm: the arena is smaller than group_workspace() asks for");
-        return run_group(policy, all, memory);
+        return ready.run(memory);
     }
     return {};
 }
@@ -335,9 +332,10 @@ status run(P const& policy, group<Problem> const& all) {
         return run(way_from<P, typename Problem::space>::through(policy), all);
     } else if constexpr (check_policy<P, Problem>()) {
         if (status s = validate(all); !s) return s;
-        auto memory = policy.reserve(group_workspace(policy, all));
+        auto ready = prepare_group(policy, all);
+        auto memory = policy.reserve(ready.workspace());
         if (!memory) return memory.take_status();
-        return run_group(policy, all, *memory);
+        return ready.run(*memory);
     }
     return {};
 }

@@ -173,6 +173,7 @@ inline constexpr bool takes = answer<P, Problem>() == verdict::yes;
 // and optionally
 //   try_small(Q)              the product, if it needs no workspace; else false, and nothing is done. Q is_usual()
 //   workspace_for(Q)          what an arena has to hold for this product, where that may be less than workspace(S)
+//   prepare(Q)                the product, with what the policy found out to size its workspace; as `prepared` below
 // No policy measures time within a call: what runs follows from operands, shape, device and stored tuning, so that the
 // same call gives the same bits. The concept asks about a product of floats, whether or not the policy
 // accepts that: it checks signatures.
@@ -288,12 +289,47 @@ bool is_empty(Problem const& p) {
     return p.c.rows == 0 || p.c.cols == 0 || p.count == 0;
 }
 
+template <class Problem>
+bool sums_nothing(Problem const& p) {
+    return p.a.cols == 0 || p.alpha == typename Problem::scalar(0);
+}
+
 // A problem that was checked: leave the trivial cases out, then run.
 template <class P, class Problem>
 status run_checked(P const& policy, Problem const& p, typename P::arena& arena) {
     if (is_empty(p)) return {};
-    if (p.a.cols == 0 || p.alpha == typename Problem::scalar(0)) return scale_only(policy.leaf(), p);
+    if (sums_nothing(p)) return scale_only(policy.leaf(), p);
     return policy(p, arena);
+}
+
+// A product between the sizing of its workspace and its run. It refers to the policy and the problem. A policy that
+// chooses how to multiply has a type of its own, by prepare(), which carries the choice: the choice is made once.
+template <class P, class Problem>
+struct prepared {
+    P const& policy;
+    Problem const& problem;
+
+    footprint workspace() const {
+        if constexpr (requires { policy.workspace_for(problem); })
+            return policy.workspace_for(problem);
+        else
+            return policy.workspace(problem.shape());
+    }
+    status run(typename P::arena& arena) const { return policy(problem, arena); }
+};
+template <class P, class Problem>
+auto prepare(P const& policy, Problem const& p) {
+    if constexpr (requires { policy.prepare(p); })
+        return policy.prepare(p);
+    else
+        return prepared<P, Problem>{policy, p};
+}
+
+// The same of a product that is prepared.
+template <class P, class Problem, class Prepared>
+status run_prepared(P const& policy, Problem const& p, Prepared& ready, typename P::arena& arena) {
+    if (sums_nothing(p)) return scale_only(policy.leaf(), p);
+    return ready.run(arena);
 }
 
 // Whether an epilogue reads values in host memory, as a bias from a std::vector does.
@@ -391,14 +427,10 @@ template <class P, class Problem>
     if (!usual)
         if (status s = validate_unusual(p); !s) return s;
     if (is_empty(p)) return {};
-    footprint needed;
-    if constexpr (requires { policy.workspace_for(p); })
-        needed = policy.workspace_for(p);
-    else
-        needed = policy.workspace(p.shape());
-    auto arena = policy.reserve(needed);
+    auto ready = prepare(policy, p);
+    auto arena = policy.reserve(ready.workspace());
     if (!arena) return arena.take_status();
-    return run_checked(policy, p, *arena);
+    return run_prepared(policy, p, ready, *arena);
 }
 
 // The whole call once the problem is stated: find who multiplies, check, take workspace, run. Inline, because much of

@@ -12,6 +12,8 @@ inline constexpr std::ptrdiff_t device_longest = 0x7fffffff;
 // The sides of an oriented product: the rows of its C are contiguous.
 struct device_sides {
     std::ptrdiff_t m, n, k, count;
+
+    device_sides turned() const { return {n, m, k, count}; }
     friend bool operator==(device_sides const&, device_sides const&) = default;
 };
 template <class Problem>

@@ -71,7 +71,7 @@ void reads_as_stored(sg::index_t rows, sg::index_t n, sg::index_t k, sg::layout 
     sg::cuda::matrix<float> dc(gpu, rows, n);
     INFO(rows << " x " << n << " x " << k << ", " << static_cast<int>(order));
     // No room for wider weights.
-    CHECK(gpu.workspace_for(sg::product(dx, dw, dc)).device <
+    CHECK(gpu.prepare(sg::product(dx, dw, dc)).workspace().device <
           static_cast<std::size_t>(k * n) * sizeof(Weight));
     sg::gemm(gpu, dx, dw, dc);
     dc.download(c);
@@ -146,7 +146,7 @@ void widens_on_the_way(sg::cuda_configuration const& tile, std::array<sg::index_
             static_cast<std::size_t>(std::is_same_v<A, float> ? k * n : m * k) * sizeof(float);
         // Without a given tile, a copy may be faster, whose room is for operands that lie in any way.
         if (tile.is_given())
-            CHECK(gpu.workspace_for(product).device <
+            CHECK(gpu.prepare(product).workspace().device <
                   wider + 256 + static_cast<std::size_t>(8 * m * (n + 3)) * 4);
         sg::gemm(gpu, 0.5f, a.own(), b.own(), 2.0f, inside(c));
         sg::gemm(gpu, 0.5f, a.wide(), b.wide(), 2.0f, inside(expected));

@@ -222,7 +222,8 @@ TEST_CASE("products of a group share launches, unless they are better off alone"
     using sides = sg::cuda_sides;
     auto const alone = [&](std::vector<sides> all) {
         int n = 0;
-        for (bool const one : sg::share_out(device, 's', sizeof(float), all, 180, {}).alone) n += one;
+        for (bool const one : sg::cuda_share_out(device, 's', sizeof(float), all, 180, {}).best.alone)
+            n += one;
         return n;
     };
     CHECK(alone(std::vector<sides>(500, {20, 100, 60, 1})) == 0);

@@ -353,10 +353,11 @@ TEST_CASE("few columns that begin anywhere take one launch, and no memory for co
     sg::cuda::matrix<sg::half> const a(gpu, 5, 113), b(gpu, 113, 446);
     sg::cuda::matrix<sg::half> c(gpu, 5, 446);
     auto const p = sg::product(a.view(), b.view(), c.view());
-    sg::cuda_product<std::remove_cvref_t<decltype(p)>> const narrow(sg::cuda_session::of(gpu.device), nullptr,
-                                                                    p, false);
+    sg::cuda_product<std::remove_cvref_t<decltype(p)>> narrow(sg::cuda_session::of(gpu.device), nullptr, p,
+                                                              false);
     CHECK(narrow.sides() == sg::cuda_sides{446, 5, 113, 1});
-    CHECK(narrow.workspace({{}, sg::cuda_narrow{.n = 5}}) == 0);
+    narrow.take({{}, sg::cuda_narrow{.n = 5}});
+    CHECK(narrow.workspace() == 0);
 }
 
 TEST_CASE(
@@ -389,13 +390,12 @@ TEST_CASE(
                         CHECK(different(now, exact) == 0);
                     }
                     auto const p = sg::product(da.view(), db.view().block(0, 0, k, n), dc.view());
-                    sg::cuda_product<std::remove_cvref_t<decltype(p)>> const narrow(
+                    sg::cuda_product<std::remove_cvref_t<decltype(p)>> narrow(
                         sg::cuda_session::of(gpu.device), nullptr, p, false);
                     bool const by_words = k * static_cast<sg::index_t>(sizeof(T)) % 4 == 0;
                     bool const near = line * static_cast<sg::index_t>(sizeof(T)) <= 32;
-                    if (gpu.where().capability >= 80 && by_words)
-                        CHECK((narrow.workspace({{}, sg::cuda_narrow{.n = static_cast<short>(n)}}) == 0) ==
-                              near);
+                    narrow.take({{}, sg::cuda_narrow{.n = static_cast<short>(n)}});
+                    if (gpu.where().capability >= 80 && by_words) CHECK((narrow.workspace() == 0) == near);
                 }
     };
     check(sg::half(), 8);

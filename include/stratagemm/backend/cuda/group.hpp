@@ -1,9 +1,9 @@
-// Groups of products by one launch, or a few launches, of the blocked kernel. The argument of the kernel is then a
-// table of products.
+// Groups of products by one launch, or a few launches, of the blocked kernel, except those that are faster with a
+// separate launch. The argument of the kernel is then a table of products. All launches are on the stream.
 #pragma once
 
 #include "../../core/group.hpp"
-#include "product.hpp"
+#include "prepared.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -37,59 +37,57 @@ inline double fastest_rate(cuda_device const& d, char type, std::size_t element)
     return fastest;
 }
 
-// At most `table` products share a launch. Times are in cycles, and rough for a product that is alone: to choose a
-// kernel for each product would take longer than to run it.
-inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t element,
-                              std::vector<cuda_sides> const& all, int table, cuda_blocked const* only) {
-    bool const any = !only;
-    double const fastest = any ? fastest_rate(d, type, element) : 1;
-    auto const tiles_along = [](std::ptrdiff_t side,
-                                short tile) { // ints divide sooner, and sides are ints to kernels
-        auto const up = static_cast<unsigned>(side) + static_cast<unsigned>(tile) - 1;
-        return static_cast<double>(up / static_cast<unsigned>(tile));
-    };
-    std::vector<char> surely; // each of them
-    bool all_surely = true;
-    surely.reserve(all.size());
-    for (cuda_sides const& s : all) surely.push_back(surely_shares(s)), all_surely &= surely.back() != 0;
+// How a group is shared out. At most `table` products share a launch. Times are in cycles, and rough for a product that
+// is alone: to choose a kernel for each product would take longer than to run it.
+class cuda_share_out {
+public:
+    // `only`: the tile that the caller wants, if any.
+    cuda_share_out(cuda_device const& d, char type, std::size_t element, std::vector<cuda_sides> const& all,
+                   int table, cuda_blocked const* only)
+        : units_(d.units), element_(element), table_(table), any_(!only), all_(all),
+          fastest_(any_ ? fastest_rate(d, type, element) : 1) {
+        surely_.reserve(all.size());
+        for (cuda_sides const& s : all)
+            surely_.push_back(surely_shares(s)), all_surely_ &= surely_.back() != 0;
+        if (only) try_tile({{"", *only, 1}, 1});
+        for (cuda_group_tile const& e : cuda_group_tiles)
+            if (any_ && std::strchr(e.types, type)) try_tile(e);
+    }
     cuda_sharing best;
-    double least = 0;
+
+private:
     struct sums {
         double tiles = 0, together = 0; // cycles of all, side by side
         double deepest = 0;             // k
     };
-    // A launch ends with its deepest tile. This tile began beside others, after its place in the table was found. When
-    // the tile runs alone it has less than twice its share of the rate, and waits for memory at each of its steps.
-    auto const until = [&](cuda_group_tile const& e, double depth, double tiles) {
-        cuda_blocked const& t = e.tile;
-        double const present = tiles / d.units, fewest = 0.6 * e.blocks;
-        double const beside = present > e.blocks ? e.blocks : present > fewest ? present : fewest;
-        double const multiplying = static_cast<double>(t.m) * t.n / static_cast<double>(e.rate) * beside;
-        double const waiting = 1400.0 / t.k;
-        return 10000 + (depth + t.k) * (multiplying > waiting ? multiplying : waiting);
-    };
+
+    void try_tile(cuda_group_tile const& e) {
+        sums none;
+        none.together = 1e300;
+        sums const all_together = share(e, none);
+        if (!all_surely_ && until(e, all_together.deepest, all_together.tiles) > all_together.together)
+            share(e, all_together);
+    }
     // If `before` says that the launch would wait for its longest tiles, their products get separate launches if that
     // is faster.
-    auto const consider = [&](cuda_group_tile const& e, sums const& before) {
+    sums share(cuda_group_tile const& e, sums const& before) {
         cuda_blocked const& t = e.tile;
         double const area = static_cast<double>(t.m) * t.n, size = area / static_cast<double>(e.rate);
-        double const once = 6000.0 / e.blocks + area * static_cast<double>(element) / 14; // begins, is stored
+        double const once =
+            6000.0 / e.blocks + area * static_cast<double>(element_) / 14; // begins, is stored
         bool const waits = until(e, before.deepest, before.tiles) > before.together;
         sums shared;
         double apart = 0;
         int sharing = 0;
-        std::vector<char> alone(all.size());
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            cuda_sides const& s = all[i];
+        std::vector<char> alone(all_.size());
+        for (std::size_t i = 0; i < all_.size(); ++i) {
+            cuda_sides const& s = all_[i];
             double const tiles = tiles_along(s.m, t.m) * tiles_along(s.n, t.n) * static_cast<double>(s.count);
             auto const depth = static_cast<double>(s.k);
-            double const share = tiles * (size * (depth + t.k) + once) / d.units;
-            if (!surely[i] && (share > 10000 || waits)) {
-                double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * depth *
-                                    static_cast<double>(s.count);
-                double const own = 10000 + 1.3 * work / (fastest * d.units);
-                double const end = waits ? until(e, depth, before.tiles) : 0;
-                if ((any && own < share) || (end > before.together && own < end)) {
+            double const share = tiles * (size * (depth + t.k) + once) / units_;
+            if (!surely_[i] && (share > 10000 || waits)) {
+                double const own = cycles_alone(s), end = waits ? until(e, depth, before.tiles) : 0;
+                if ((any_ && own < share) || (end > before.together && own < end)) {
                     alone[i] = true, apart += own;
                     continue;
                 }
@@ -98,29 +96,45 @@ inline cuda_sharing share_out(cuda_device const& d, char type, std::size_t eleme
             if (depth > shared.deepest) shared.deepest = depth;
         }
         double const end = until(e, shared.deepest, shared.tiles);
-        double const launches = (sharing + table - 1) / table;
+        double const launches = (sharing + table_ - 1) / table_;
         double const cycles = apart + (shared.together > end ? shared.together : end) + 2000 * launches;
-        if (best.tile.m == 0 || cycles < least) best = {t, std::move(alone)}, least = cycles;
+        if (best.tile.m == 0 || cycles < least_) best = {t, std::move(alone)}, least_ = cycles;
         return shared;
-    };
-    auto const consider_both = [&](cuda_group_tile const& e) {
-        sums none;
-        none.together = 1e300;
-        sums const all_together = consider(e, none);
-        if (!all_surely && until(e, all_together.deepest, all_together.tiles) > all_together.together)
-            consider(e, all_together);
-    };
-    if (only) {
-        consider_both({{"", *only, 1}, 1});
-    } else {
-        for (cuda_group_tile const& e : cuda_group_tiles)
-            if (std::strchr(e.types, type)) consider_both(e);
     }
-    return best;
-}
+    double cycles_alone(cuda_sides const& s) const {
+        double const work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) *
+                            static_cast<double>(s.count);
+        return 10000 + 1.3 * work / (fastest_ * units_);
+    }
+    // A launch ends with its deepest tile. This tile began beside others, after its place in the table was found. When
+    // the tile runs alone it has less than twice its share of the rate, and waits for memory at each of its steps.
+    double until(cuda_group_tile const& e, double depth, double tiles) const {
+        cuda_blocked const& t = e.tile;
+        double const present = tiles / units_, fewest = 0.6 * e.blocks;
+        double const beside = present > e.blocks ? e.blocks : present > fewest ? present : fewest;
+        double const multiplying = static_cast<double>(t.m) * t.n / static_cast<double>(e.rate) * beside;
+        double const waiting = 1400.0 / t.k;
+        return 10000 + (depth + t.k) * (multiplying > waiting ? multiplying : waiting);
+    }
+    // Ints divide sooner, and sides are ints to kernels.
+    static double tiles_along(std::ptrdiff_t side, short tile) {
+        auto const up = static_cast<unsigned>(side) + static_cast<unsigned>(tile) - 1;
+        return static_cast<double>(up / static_cast<unsigned>(tile));
+    }
+
+    int units_;
+    std::size_t element_;
+    int table_;
+    bool any_; // of the tiles
+    std::vector<cuda_sides> const& all_;
+    double fastest_;
+    std::vector<char> surely_; // each of them shares
+    bool all_surely_ = true;
+    double least_ = 0;
+};
 
 template <class Problem>
-class cuda_group {
+class cuda_prepared_group {
     using In = typename Problem::a_type;
     using Out = typename Problem::c_type;
     using Scalar = typename Problem::scalar;
@@ -128,12 +142,12 @@ class cuda_group {
     static constexpr bool has_epilogue = !std::is_same_v<typename Problem::epilogue_type, identity>;
 
 public:
-    cuda_group(cuda_session& session, CUstream stream, group<Problem> const& all, bool invariant)
-        : session_(session), stream_(stream), all_(all), invariant_(invariant) {
+    cuda_prepared_group(cuda_chooser const& by, group<Problem> const& all) : by_(by), all_(all) {
         auto const count = static_cast<std::size_t>(all.count);
+        bool const in_order = by.in_order<In>();
         sides_.reserve(count), kinds_.reserve(count), turned_.reserve(count);
         for (Problem const& p : all) {
-            bool const turned = product::turns(p, invariant);
+            bool const turned = product::turns(p, in_order);
             cuda_sides s = sides_of(p);
             if (turned) std::swap(s.m, s.n);
             if (p.alpha == Scalar(0)) s.k = 0;
@@ -145,58 +159,97 @@ public:
             if constexpr (has_epilogue) epilogues_.emplace_back(p.epilogue);
         }
         if constexpr (!has_epilogue) epilogues_.emplace_back(identity{});
+        sharing_ = share();
+        for (index_t i = 0; i < all.count; ++i)
+            if (Problem const& p = all.first[i]; is_alone(i) && !is_empty(p) && !sums_nothing(p))
+                alone_.emplace_back(by_, p);
     }
 
+    footprint workspace() const {
+        footprint most;
+        for (cuda_prepared<Problem> const& p : alone_) most = larger(most, p.workspace());
+        return most;
+    }
+
+    // All kernels of products that share are compiled before the first launch; the device begins with one launch while
+    // the host writes the next.
+    status run(cuda_arena& memory) {
+        return or_no_memory([&]() -> status {
+            if (status s = check(); !s) return s;
+            if (status s = run_shared(); !s) return s;
+            auto next = alone_.begin();
+            for (index_t i = 0; i < all_.count; ++i)
+                if (Problem const& p = all_.first[i]; is_alone(i) && !is_empty(p)) {
+                    status s = sums_nothing(p) ? scale_only(cuda_operations(by_.session, by_.stream), p)
+                                               : (next++)->run(memory);
+                    if (!s) return s;
+                }
+            return {};
+        });
+    }
+
+private:
     // Checks the operands before anything is queued.
-    status check(bool pointers) const {
-        if (status s = session_.ready(); !s) return s;
+    status check() const {
+        if (status s = by_.session.ready(); !s) return s;
         index_t bits = 0; // of all sides: one look at the products is enough for most groups
         for (cuda_sides const& s : sides_) bits |= s.m | s.n | s.k | s.count;
-        if (!pointers && !has_epilogue && bits <= device_longest) return {};
+        if (!by_.check_pointers && !has_epilogue && bits <= device_longest) return {};
         for (index_t i = 0; i < all_.count; ++i)
             if (Problem const& p = all_.first[i]; !is_empty(p)) {
-                bool const multiplies = p.a.cols > 0 && p.alpha != Scalar(0);
-                if (status s = product::check(session_, p, epilogue_of(i), pointers && multiplies); !s)
+                bool const follows = by_.check_pointers && !sums_nothing(p);
+                if (status s = product::check(by_.session, p, epilogue_of(i), follows); !s)
                     return in_group(all_, p, s.error());
             }
         return {};
     }
 
-    // As kernels will see them.
-    std::vector<cuda_sides> const& sides() const { return sides_; }
+    bool is_alone(index_t i) const { return sharing_.alone[static_cast<std::size_t>(i)]; }
+    // Products share no launches if the caller wants a tile of another engine.
+    cuda_sharing share() const {
+        cuda_device const& d = by_.session.device();
+        cuda_blocked const* const only = by_.tile.template as<cuda_blocked>();
+        if (by_.tile.is_given() && !only) return {{}, std::vector<char>(sides_.size(), true)};
+        char const letter = by_.letter<In>();
+        int const most = takes_many() ? many : few; // of a launch
+        cuda_sharing sharing = cuda_share_out(d, letter, sizeof(In), sides_, most, only).best;
+        if (by_.in_order<In>())
+            for (std::size_t i = 0; i < sides_.size(); ++i)
+                sharing.alone[i] |= !cuda_blocked::keeps_order(cuda_order(d, letter, sides_[i].k), letter, d);
+        return sharing;
+    }
+    // How deep the pieces of k are, if the products are invariant.
+    index_t piece_of(index_t k) const {
+        if (!by_.in_order<In>()) return 0;
+        index_t const piece = cuda_order(by_.session.device(), by_.letter<In>(), k).piece;
+        return piece > 0 ? piece : device_longest;
+    }
 
-    // Products of a launch.
-    int most() const { return takes_many() ? many : few; }
-
-    // Queues the products that are not alone. All kernels are compiled before the first launch; the device begins with
-    // one launch while the host writes the next. `piece_of` says how deep the pieces of k are, if the products are
-    // invariant.
-    template <class PieceOf>
-    status run(cuda_sharing const& sharing, PieceOf const& piece_of) const {
-        std::vector<member> const members = members_of(sharing);
+    status run_shared() const {
+        std::vector<member> const members = members_of();
         struct part {
             cuda_compiled const* kernel;
             cuda_form form;
             typename std::vector<member>::const_iterator end;
         };
         std::vector<part> parts; // a kind each
+        cuda_blocked const& tile = sharing_.tile;
         for (auto at = members.begin(); at != members.end();) {
             int const kind = at->kind;
-            index_t const place = at->place;
             auto const end = std::find_if(at, members.end(), [&](member const& x) { return x.kind != kind; });
             cuda_form form;
             form.a_along_k = kind & 1, form.b_along_k = kind & 2;
             form.table = end - at <= few || !takes_many() ? few : end - at <= some ? some : many;
             form.table_states = has_epilogue ? form.table : 1;
-            form.invariant = form.pieces = invariant_;
-            auto const& epilogue = epilogue_of(place);
+            form.invariant = form.pieces = by_.in_order<In>();
+            auto const& epilogue = epilogue_of(at->place);
             auto compiled =
-                session_.kernel({cuda_operation::product,
-                                 {type_letter<In>(), type_letter<Out>()},
-                                 sharing.tile,
-                                 form,
-                                 epilogue.text()},
-                                [&] { return cuda_product_source<In, Out>(sharing.tile, form, epilogue); });
+                by_.session.kernel({cuda_operation::product,
+                                    {type_letter<In>(), type_letter<Out>()},
+                                    tile,
+                                    form,
+                                    epilogue.text()},
+                                   [&] { return cuda_product_source<In, Out>(tile, form, epilogue); });
             if (!compiled) return compiled.take_status();
             parts.push_back({*compiled, form, end});
             for (; at != end; ++at)
@@ -211,14 +264,12 @@ public:
                 for (; at != p.end && t.count < p.form.table && t.blocks + at->tiles <= device_longest; ++at)
                     t.put(all_.first[at->place], turned_[static_cast<std::size_t>(at->place)],
                           piece_of(all_.first[at->place].a.cols), epilogue_of(at->place).bytes(), at->tiles);
-                cuda_grid const grid{static_cast<unsigned>(t.blocks),
-                                     static_cast<unsigned>(sharing.tile.threads())};
-                if (status s = session_.launch(stream_, *p.kernel, grid, t.bytes.front()); !s) return s;
+                cuda_grid const grid{static_cast<unsigned>(t.blocks), static_cast<unsigned>(tile.threads())};
+                if (status s = by_.session.launch(by_.stream, *p.kernel, grid, t.bytes.front()); !s) return s;
             }
         return {};
     }
 
-private:
     using state = typename cuda_epilogue<Scalar>::state;
     using arguments = cuda_arguments<Scalar>;
 
@@ -255,7 +306,7 @@ private:
 
     // The bytes of arguments that a launch takes: since CUDA 12.1 more.
     bool takes_many() const {
-        return session_.device().driver >= 12010 && cuda_compiler::get().number() >= 12010;
+        return by_.session.device().driver >= 12010 && cuda_compiler::get().number() >= 12010;
     }
     static constexpr short products_in(std::size_t bytes) {
         constexpr std::size_t each =
@@ -271,16 +322,16 @@ private:
         int order; // kind by kind, and the longest first, so that short ones fill the gaps at the end
         index_t place, tiles;
     };
-    std::vector<member> members_of(cuda_sharing const& sharing) const {
+    std::vector<member> members_of() const {
         constexpr int lengths = 64;
         std::vector<member> drawn;
         drawn.reserve(sides_.size());
         std::vector<std::string> texts;
         for (std::size_t i = 0; i < sides_.size(); ++i) {
             cuda_sides const& s = sides_[i];
-            if (sharing.alone[i] || s.m == 0 || s.n == 0 || s.count == 0) continue;
+            if (sharing_.alone[i] || s.m == 0 || s.n == 0 || s.count == 0) continue;
             auto const place = static_cast<index_t>(i);
-            member next{kinds_[i], 0, place, tiles_of(sharing.tile, s) * s.count};
+            member next{kinds_[i], 0, place, tiles_of(sharing_.tile, s) * s.count};
             if constexpr (has_epilogue) {
                 auto const found = std::find(texts.begin(), texts.end(), epilogue_of(place).text());
                 next.kind |= static_cast<int>(found - texts.begin()) << 2;
@@ -303,14 +354,14 @@ private:
         return epilogues_[has_epilogue ? static_cast<std::size_t>(i) : 0];
     }
 
-    cuda_session& session_;
-    CUstream stream_;
+    cuda_chooser by_;
     group<Problem> all_;
-    bool invariant_;
     std::vector<cuda_epilogue<Scalar>> epilogues_;
-    std::vector<cuda_sides> sides_;
-    std::vector<char> kinds_;  // how operands lie
-    std::vector<char> turned_; // whether the transpose is multiplied
+    std::vector<cuda_sides> sides_; // as kernels see them
+    std::vector<char> kinds_;       // how operands lie
+    std::vector<char> turned_;      // whether the transpose is multiplied
+    cuda_sharing sharing_;
+    std::vector<cuda_prepared<Problem>> alone_;
 };
 
 STRATAGEMM_END

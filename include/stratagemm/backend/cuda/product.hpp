@@ -59,8 +59,9 @@ auto cuda_plain(Problem const& p, cuda_fusion<typename Problem::a_type, typename
 }
 
 // One product as kernels take it. The product is turned if this makes the columns of C have its smaller stride, or
-// gives a C of few rows few columns. If one operand is narrower than the other, only run_as_stored() multiplies: either
-// C has few columns and A is the narrower, or either operand is widened on the way to shared memory.
+// gives a C of few rows few columns. take() says how it is multiplied; workspace() and run() go by that. If one operand
+// is narrower than the other, either C has few columns and A is the narrower, or either operand is widened on the way to
+// shared memory.
 template <class Problem>
 class cuda_product {
     using A = typename Problem::a_type;
@@ -97,7 +98,7 @@ public:
 
     // Whether to turn the product. In either orientation, C may have few columns, and A may be read as it lies.
     static bool turns(cuda_device const& d, Problem const& p, bool invariant) {
-        cuda_sides const s = sides_of(p), other{s.n, s.m, s.k, s.count};
+        cuda_sides const s = sides_of(p), other = s.turned();
         constexpr char type = type_letter<In>();
         if (!invariant && reads_shifted(type, sizeof(In), d, s, layout_of(p))) return false;
         if (!invariant && reads_shifted(type, sizeof(In), d, other, layout_of(p.transposed()))) return true;
@@ -172,17 +173,18 @@ public:
     static std::size_t workspace(cuda_choice const& choice, cuda_sides const& s, bool sums = false) {
         if constexpr (complex_like<In>)
             if (choice.by_reals) return workspace_of_reals(choice, s, sums);
-        std::size_t bytes = bytes_of_parts(choice, s);
-        bool copied = sums;
-        choice.tile.visit([&](auto const& engine) {
-            if constexpr (requires { engine.template copies_at_most<In>(s); }) {
-                bytes += engine.template copies_at_most<In>(s);
-                copied &= !reads_lines_of(engine);
-            }
+        return bytes_of_parts(choice, s) + choice.tile.visit([&]<class Engine>(Engine const&) -> std::size_t {
+            if constexpr (reads_lines<Engine>)
+                return bytes_of_copies(s); // sums are formed as they are copied
+            else if constexpr (requires { Engine::template copies_at_most<In>(s); })
+                return Engine::template copies_at_most<In>(s) + (sums ? bytes_of_copies(s) : 0);
+            else
+                return sums ? bytes_of_copies(s) : 0;
         });
-        return copied ? bytes + cuda_lines<In>::bytes_either(s.m, s.k, s.count) +
-                            cuda_lines<In>::bytes_either(s.k, s.n, s.count)
-                      : bytes;
+    }
+    static std::size_t bytes_of_copies(cuda_sides const& s) {
+        return cuda_lines<In>::bytes_either(s.m, s.k, s.count) +
+               cuda_lines<In>::bytes_either(s.k, s.n, s.count);
     }
     // The bytes of sums of parts of k alone.
     static std::size_t bytes_of_parts(cuda_choice const& choice, cuda_sides const& s) {
@@ -191,17 +193,35 @@ public:
             [&](auto const& engine) { return sum_bytes(sums_of_parts(engine, choice, s)); });
     }
 
-    // Bytes for these operands, without copies that are not made.
-    std::size_t workspace(cuda_choice const& choice) const {
-        bool const sums = fusion_ && (fusion_->a.terms > 1 || fusion_->b.terms > 1);
-        if (sums || choice.by_reals) return workspace(choice, sides(), sums);
+    // The choice that is multiplied by, and the form that its engine gives these operands.
+    void take(cuda_choice const& choice) {
+        choice_ = choice;
+        if (choice.by_reals) return;         // the product of real numbers has one
         cuda_product const& product = *this; // nvcc knows no *this in a requirement inside a lambda
-        return choice.tile.visit([&](auto const& engine) -> std::size_t {
-            std::size_t const bytes = product.bytes_of_parts(choice, product.sides());
-            if constexpr (requires { engine.copies(product, choice); })
-                return bytes + engine.copies(product, choice);
-            return bytes;
+        form_ = choice.tile.visit([&]<class Engine>(Engine const& engine) {
+            if constexpr (requires { engine.form_of(product, choice); } && has_tiles<Engine>)
+                return engine.form_of(product, choice);
+            else
+                return product.form_as_lying(choice);
         });
+    }
+    cuda_choice const& choice() const { return choice_; }
+    // Bytes for these operands, without copies that are not made.
+    std::size_t workspace() const {
+        bool const sums = fusion_ && (fusion_->a.terms > 1 || fusion_->b.terms > 1);
+        if (sums || choice_.by_reals) return workspace(choice_, sides(), sums);
+        cuda_product const& product = *this;
+        return bytes_of_parts(choice_, sides()) +
+               choice_.tile.visit([&]<class Engine>(Engine const& engine) -> std::size_t {
+                   if constexpr (reads_lines<Engine>)
+                       return product.copies_lines()
+                                  ? product.bytes_copied(product.line_view_a(), product.form_.a_along_k) +
+                                        product.bytes_copied(product.line_view_b(), product.form_.b_along_k)
+                                  : 0;
+                   else if constexpr (requires { engine.copies(product, product.choice_); })
+                       return engine.copies(product, product.choice_);
+                   return 0;
+               });
     }
     // Bytes of the copy of an operand whose lines lie along k or not; 0: none is needed.
     template <class T>
@@ -212,19 +232,21 @@ public:
     }
 
     // Operands of two types are widened while they are read, by engines that can.
-    status run(cuda_choice const& choice, cuda_arena& memory) {
+    status run(cuda_arena& memory) {
         cuda_arena::scope const until_return(memory);
-        if constexpr (has_one_type) {
-            bool const lines = choice.tile.visit([](auto const& engine) { return reads_lines_of(engine); });
-            if (choice.by_reals || !lines)
+        if constexpr (has_one_type)
+            if (choice_.by_reals || !choice_.tile.visit([]<class E>(E const&) { return reads_lines<E>; }))
                 if (status s = form_sums(memory); !s) return s;
-        }
         if constexpr (complex_like<In>)
-            if (choice.by_reals) return run_by_reals(choice, memory);
-        return choice.tile.visit([&]<class Engine>(Engine const& engine) -> status {
-            if constexpr (multiplies<Engine>(letter, has_one_type))
-                return engine.launch(*this, choice, memory);
-            return error(errc::unsupported, "cuda: the engine that was chosen does not multiply these types");
+            if (choice_.by_reals) return run_by_reals(memory);
+        return choice_.tile.visit([&]<class Engine>(Engine const& engine) -> status {
+            if constexpr (!multiplies<Engine>(letter, has_one_type))
+                return error(errc::unsupported,
+                             "cuda: the engine that was chosen does not multiply these types");
+            else if constexpr (has_tiles<Engine>)
+                return run_in_parts(engine, choice_, form_, memory);
+            else
+                return engine.launch(*this, choice_, memory);
         });
     }
 
@@ -341,11 +363,8 @@ public:
                 return way.parts(s.k) * (tiles_of(engine, s) - way.whole) * engine.m * engine.n;
         return way.parts(s.k) * s.m * fours(s.n);
     }
-    template <class Engine>
-    static bool reads_lines_of(Engine const& engine) {
-        if constexpr (requires { engine.reads_lines(); }) return engine.reads_lines();
-        return false;
-    }
+    // Whether a tile reads a copy of an operand that does not lie as the tile takes it.
+    bool copies_lines() const { return form_.dense || choice_.whole > 0; }
     static index_t fours(index_t n) { return (n + 3) / 4 * 4; }
     static std::size_t sum_bytes(index_t count) {
         return cuda_arena::rounded(static_cast<std::size_t>(count) * sizeof(Scalar));
@@ -391,11 +410,17 @@ public:
     // Multiplies complex numbers as twice as many real ones (kernels/reals.cu.hpp), one product of the batch after
     // another. The product of real numbers writes C if that product can do all that is asked for.
     using real_problem = dense_problem<real_t<In>, real_t<In>, real_t<In>, cuda_memory>;
-    status run_by_reals(cuda_choice choice, cuda_arena& memory) {
+    struct reals {
+        cuda_pointer<real_t<In>> a, b, sums; // copies of the operands; sums that are not yet C
+        index_t a_stride = 0;                // from a row of A to the next
+        bool a_lies = false;                 // A is read where it lies
+        bool writes_c = false;
+    };
+    reals take_reals(cuda_arena& memory) const {
         using R = real_t<In>;
-        choice.by_reals = false;
         cuda_sides const all = sides(), real = of_reals(all);
-        cuda_pointer<R> const b = memory.take<R>(real.k * cuda_lines<R>::rounded(real.n));
+        reals x;
+        x.b = memory.take<R>(real.k * cuda_lines<R>::rounded(real.n));
         cuda_line_view<In> const given = line_view_a();
         cuda_lines<R> lines{reinterpret_cast<R const*>(given.view.data.address),
                             all.m,
@@ -405,52 +430,63 @@ public:
                             0};
         if (all.m == 1) lines.stride = cuda_lines<R>::rounded(real.k);
         bool const can_be_fetched = lines.can_be_fetched() && 2 * p_.a_step % cuda_lines<R>::unit == 0;
-        bool const as_it_lies = given.along_k && (given.view.col_stride == 1 || all.k == 1) &&
-                                takes_a_along_k(choice.tile, can_be_fetched);
-        cuda_pointer<R> a;
-        if (!as_it_lies) a = memory.take<R>(real.k * cuda_lines<R>::rounded(real.m));
-        bool const by_itself = epilogue_.text().empty() && !spreads() && p_.c.col_stride == 1 &&
-                               p_.alpha.imag() == 0 && p_.beta.imag() == 0 &&
-                               (p_.beta == Scalar(0) || (p_.e.col_stride == 1 && !p_.e.conjugate));
-        cuda_pointer<R> sums;
-        if (!by_itself) sums = memory.take<R>(2 * all.m * fours(all.n));
-
+        x.a_lies = given.along_k && (given.view.col_stride == 1 || all.k == 1) &&
+                   takes_a_along_k(choice_.tile, can_be_fetched);
+        x.a_stride = lines.stride;
+        if (!x.a_lies) x.a = memory.take<R>(real.k * cuda_lines<R>::rounded(real.m));
+        x.writes_c = epilogue_.text().empty() && !spreads() && p_.c.col_stride == 1 && p_.alpha.imag() == 0 &&
+                     p_.beta.imag() == 0 &&
+                     (p_.beta == Scalar(0) || (p_.e.col_stride == 1 && !p_.e.conjugate));
+        if (!x.writes_c) x.sums = memory.take<R>(2 * all.m * fours(all.n));
+        return x;
+    }
+    // A and B of a product as real numbers.
+    status form_reals(Problem const& one, reals const& x, real_problem& q) const {
+        using R = real_t<In>;
+        cuda_sides const real = of_reals(sides());
+        q.b = {x.b, real.k, real.n, cuda_lines<R>::rounded(real.n), 1};
+        if (status s = copy_as_reals(one.b, one.b.conjugate, one.a.conjugate, true, q.b); !s) return s;
+        if (x.a_lies) {
+            q.a = {{reinterpret_cast<R const*>(one.a.data.address)}, real.m, real.k, x.a_stride, 1};
+            return {};
+        }
+        cuda_view<R> const turned{x.a, real.k, real.m, cuda_lines<R>::rounded(real.m), 1};
+        q.a = transposed(turned);
+        return copy_as_reals(transposed(one.a), false, false, false, turned);
+    }
+    status run_by_reals(cuda_arena& memory) const {
+        reals const x = take_reals(memory);
+        cuda_choice choice = choice_;
+        choice.by_reals = false;
         for (index_t i = 0; i < p_.count; ++i) {
             Problem const one = p_.at(i);
             real_problem q;
-            q.b = {b, real.k, real.n, cuda_lines<R>::rounded(real.n), 1};
-            if (status s = copy_as_reals(one.b, one.b.conjugate, one.a.conjugate, true, q.b); !s) return s;
-            if (as_it_lies) {
-                q.a = {{reinterpret_cast<R const*>(one.a.data.address)}, all.m, real.k, lines.stride, 1};
-            } else {
-                q.a = {a, real.k, real.m, cuda_lines<R>::rounded(real.m), 1};
-                if (status s = copy_as_reals(transposed(one.a), false, false, false, q.a); !s) return s;
-                q.a = transposed(q.a);
-            }
-            auto const as_real = [&](auto const& v) {
-                using T = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(v.data.address)>>,
-                                             R const, R>;
-                return cuda_view<T>{
-                    {reinterpret_cast<T*>(v.data.address)}, v.rows, 2 * v.cols, 2 * v.row_stride, 1};
-            };
+            if (status s = form_reals(one, x, q); !s) return s;
             auto const multiply = [&] {
                 cuda_product<real_problem> product(session_, stream_, q, choice.invariant);
-                return product.run(choice, memory);
+                product.take(choice);
+                return product.run(memory);
             };
-            if (by_itself) {
+            status done;
+            if (x.writes_c) {
                 q.alpha = one.alpha.real(), q.beta = one.beta.real();
                 q.c = as_real(one.c), q.e = as_real(added_or_c(one));
-                if (status s = multiply(); !s) return s;
-                continue;
+                done = multiply();
+            } else {
+                index_t const pitch = fours(one.c.cols);
+                q.c = {x.sums, one.c.rows, 2 * one.c.cols, 2 * pitch, 1}, q.e = q.c;
+                cuda_arguments<Scalar> sum = arguments_of(one, turned_);
+                sum.a.data = x.sums.address, sum.part = sum.k;
+                done = gather({}, false, choice.invariant, one.c.rows * pitch / 4, 1, sum, multiply);
             }
-            q.c = {sums, real.m, real.n, 2 * fours(all.n), 1}, q.e = q.c;
-            cuda_arguments<Scalar> sum = arguments_of(one, turned_);
-            sum.a.data = sums.address, sum.part = sum.k;
-            if (status s = gather({}, false, choice.invariant, all.m * fours(all.n) / 4, 1, sum, multiply);
-                !s)
-                return s;
+            if (!done) return done;
         }
         return {};
+    }
+    template <class T>
+    static auto as_real(cuda_view<T> const& v) {
+        using R = std::conditional_t<std::is_const_v<T>, real_t<In> const, real_t<In>>;
+        return cuda_view<R>{{reinterpret_cast<R*>(v.data.address)}, v.rows, 2 * v.cols, 2 * v.row_stride, 1};
     }
     // `other_conjugated`: the operand beside x is.
     template <class To>
@@ -531,6 +567,8 @@ private:
     Problem p_;
     cuda_epilogue<Scalar> epilogue_;
     Fusion const* fusion_;
+    cuda_choice choice_;
+    cuda_form form_;
 };
 
 STRATAGEMM_END

@@ -6,22 +6,14 @@
 
 STRATAGEMM_BEGIN
 
-struct cuda_blocked {
+struct cuda_blocked : cuda_tile_of_parts<cuda_blocked> {
+    using cuda_tile_of_parts::cuda_tile_of_parts;
+
     static constexpr char const* name = "blocked";
     static constexpr char const* text = cuda_blocked_text; // of the kernel
     static constexpr bool fetches = false;                 // by hardware
     static constexpr bool reads_lines() { return false; }
 
-    short m = 0, n = 0, k = 0;      // of C, and the depth of what is in shared memory at a time
-    short micro_m = 1, micro_n = 1; // of C for each thread
-    short stages = 2;               // of shared memory
-    short group = 8;                // rows of tiles that are walked through together
-    short parts = 0;                // of k, summed each by itself; 0: as the cost says
-
-    friend bool operator==(cuda_blocked const&, cuda_blocked const&) = default;
-    friend auto operator<=>(cuda_blocked const&, cuda_blocked const&) = default;
-
-    static constexpr bool widens = false;
     static bool takes_type(cuda_device const&, char) { return true; }
     static bool takes(cuda_query const& q) {
         return !q.layout.widens() && !cuda_few_columns::are_read_once(q);
@@ -29,13 +21,8 @@ struct cuda_blocked {
     static bool keeps_order(cuda_order const& order, char, cuda_device const&) {
         return !order.on_tensor_cores;
     }
-    template <class F>
-    static void candidates(cuda_query const& q, F& f);
-    template <class F>
-    void candidates_as_given(cuda_query const& q, F& f) const;
 
-    constexpr int threads() const { return m / micro_m * (n / micro_n); }
-    std::string describe() const { return describe_tile(*this); }
+    constexpr int threads() const { return parts_of_tile(); }
 
     // What tuning may try.
     bool can_run(cuda_device const&, std::size_t, bool = true) const { return true; }
@@ -48,17 +35,9 @@ struct cuda_blocked {
     }
 
     // What ways there are.
-    std::ptrdiff_t terms(std::ptrdiff_t of_k) const { return ((of_k - 1) / k + 1) * k; }
     std::ptrdiff_t least_part() const { return 4 * k; }
-    bool may_shift(cuda_query const&, bool) const { return false; }
     bool sums_pieces() const { return true; }
-    int blocks_with_pieces(int blocks) const { return blocks; }
-    static bool adds_up_together(std::size_t) { return false; }
-    static bool divides_last_round(std::size_t) { return false; }
     bool stores_lines() const { return n / micro_n % 32 == 0; } // whether a warp does
-    static cuda_form form_taken(cuda_query const& q, cuda_way const&) {
-        return {.a_along_k = q.layout.a_along_k, .b_along_k = q.layout.b_along_k};
-    }
 
     std::string definitions(cuda_form const& form) const {
         cuda_definitions d;
@@ -68,10 +47,6 @@ struct cuda_blocked {
     template <class In, class Out, class, class, class Epilogue>
     cuda_source source(cuda_form const& form, Epilogue const& epilogue) const {
         return cuda_source_of<In, Out>(name, cuda_blocked_text, epilogue, definitions(form));
-    }
-    template <class Product>
-    status launch(Product const& p, cuda_way const& way, cuda_arena& memory) const {
-        return p.run_in_parts(*this, way, p.form_as_lying(way), memory);
     }
     template <class Product, class Arguments, class Epilogue>
     status run(Product const& p, cuda_way const& way, cuda_form const& form, Arguments const& x,
@@ -109,14 +84,5 @@ inline constexpr cuda_group_tile cuda_group_tiles[] = {
     {{"c", {32, 32, 8, 2, 2}, 6}, 12},
     {{"z", {32, 32, 8, 2, 2}, 4}, 8},
 };
-
-template <class F>
-void cuda_blocked::candidates(cuda_query const& q, F& f) {
-    ways_of_built_in<cuda_blocked>(q, f);
-}
-template <class F>
-void cuda_blocked::candidates_as_given(cuda_query const& q, F& f) const {
-    if (!q.layout.widens()) ways_as_given(q, *this, f);
-}
 
 STRATAGEMM_END

@@ -7,24 +7,16 @@
 
 STRATAGEMM_BEGIN
 
-struct cuda_fp64 {
+struct cuda_fp64 : cuda_tile_of_parts<cuda_fp64> {
+    using cuda_tile_of_parts::cuda_tile_of_parts;
+
     static constexpr char const* name = "fp64";
     static constexpr char const* text = cuda_fp64_text; // of the kernel
     static constexpr bool fetches = true;
     static constexpr bool reads_lines() { return true; }
     static constexpr bool takes_along_k(std::size_t) { return true; }
 
-    short m = 0, n = 0, k = 0;      // of C, and the depth of what is in shared memory at a time
-    short micro_m = 1, micro_n = 1; // of C for each warp
-    short stages = 1;               // of shared memory
-    short group = 8;                // rows of tiles that are walked through together
-    short parts = 0;                // of k, summed each by itself; 0: as the cost says
-
-    friend bool operator==(cuda_fp64 const&, cuda_fp64 const&) = default;
-    friend auto operator<=>(cuda_fp64 const&, cuda_fp64 const&) = default;
-
     static constexpr char types[] = "d";
-    static constexpr bool widens = false;
     static bool takes_type(cuda_device const&, char type) { return type == 'd'; }
     static bool takes(cuda_query const& q) {
         return q.type == 'd' && !q.layout.widens() && !cuda_few_columns::are_read_once(q);
@@ -32,12 +24,8 @@ struct cuda_fp64 {
     static bool keeps_order(cuda_order const& order, char, cuda_device const& d) {
         return order.on_tensor_cores && d.capability == 90;
     }
-    template <class F>
-    static void candidates(cuda_query const& q, F& f);
-    template <class F>
-    void candidates_as_given(cuda_query const& q, F& f) const;
 
-    constexpr int warps() const { return m / micro_m * (n / micro_n); }
+    constexpr int warps() const { return parts_of_tile(); }
     // Warps that only fetch: one, or four where there are eight others that need the registers which these give up; and
     // four that gather.
     constexpr int fetchers() const { return warps() == 8 && micro_m * micro_n >= 1024 ? 4 : 1; }
@@ -49,7 +37,6 @@ struct cuda_fp64 {
     // costs large products little.
     constexpr bool takes_any_lines() const { return fetchers() == 1; }
     bool copies_lines(cuda_way const&) const { return !takes_any_lines(); }
-    std::string describe() const { return describe_tile(*this); }
 
     // Bytes of shared memory for each warp, through which results pass to C: boxes of 16 x 16, as many as the warp has,
     // or a part of them if there is no room for all beside the stages.
@@ -84,18 +71,10 @@ struct cuda_fp64 {
     }
 
     // What ways there are.
-    std::ptrdiff_t terms(std::ptrdiff_t of_k) const { return ((of_k - 1) / k + 1) * k; }
     std::ptrdiff_t least_part() const { return 32; }
-    bool may_shift(cuda_query const&, bool) const { return false; }
-    bool sums_pieces() const { return micro_m * micro_n <= 1024; }
-    int blocks_with_pieces(int blocks) const { return blocks; }
-    static constexpr bool adds_up_together(std::size_t) { return false; }
+    bool sums_pieces() const { return sums_of_part() <= 1024; }
     static constexpr bool divides_last_round(std::size_t) { return true; }
-    static cuda_form form_taken(cuda_query const& q, cuda_way const&) {
-        return {.a_along_k = q.layout.a_along_k, .b_along_k = q.layout.b_along_k};
-    }
     bool gathers_lines(cuda_query const&, cuda_way const&) const { return takes_any_lines(); }
-    static constexpr bool changes_lines(bool, std::size_t) { return false; }
 
     template <class Product>
     cuda_form form_of(Product const& p, cuda_way const& way) const {
@@ -116,18 +95,6 @@ struct cuda_fp64 {
         cuda_source made = cuda_source_of<In, Out>(name, body.c_str(), epilogue, definitions(form));
         made.shared_bytes = shared_bytes(), made.threads = threads(form);
         return made;
-    }
-    template <class In>
-    std::size_t copies_at_most(cuda_sides const& s) const {
-        return bytes_of_copies<In>(s);
-    }
-    template <class Product>
-    std::size_t copies(Product const& p, cuda_way const& way) const {
-        return bytes_of_copies(p, way, form_of(p, way));
-    }
-    template <class Product>
-    status launch(Product const& p, cuda_way const& way, cuda_arena& memory) const {
-        return p.run_in_parts(*this, way, form_of(p, way), memory);
     }
     template <class Product, class Arguments, class Epilogue>
     status run(Product const& p, cuda_way const& way, cuda_form const& form, Arguments x,
@@ -177,14 +144,5 @@ inline constexpr cuda_built_in<cuda_fp64> cuda_tiles_of<cuda_fp64>[] = {
     {"d", {32, 32, 16, 16, 16, 8}, 2},   {"d", {64, 16, 16, 16, 16, 8}, 2},
     {"d", {16, 64, 16, 16, 16, 8}, 2},   {"d", {32, 16, 16, 16, 16, 16}, 2},
 };
-
-template <class F>
-void cuda_fp64::candidates(cuda_query const& q, F& f) {
-    ways_of_built_in<cuda_fp64>(q, f);
-}
-template <class F>
-void cuda_fp64::candidates_as_given(cuda_query const& q, F& f) const {
-    if (q.type == 'd' && !q.layout.widens()) ways_as_given(q, *this, f);
-}
 
 STRATAGEMM_END

@@ -9,7 +9,9 @@
 
 STRATAGEMM_BEGIN
 
-struct cuda_mma {
+struct cuda_mma : cuda_tile_of_parts<cuda_mma> {
+    using cuda_tile_of_parts::cuda_tile_of_parts;
+
     static constexpr char const* name = "mma";
     static constexpr char const* text = cuda_mma_text; // of the kernel
     static constexpr bool fetches = false;             // by hardware
@@ -20,17 +22,7 @@ struct cuda_mma {
     // kernels/rows.cu.hpp).
     static constexpr std::size_t row_results = 256;
 
-    short m = 0, n = 0, k = 0;      // of C, and the depth of what is in shared memory at a time
-    short micro_m = 1, micro_n = 1; // of C for each warp
-    short stages = 1;               // of shared memory
-    short group = 8;                // rows of tiles that are walked through together
-    short parts = 0;                // of k, summed each by itself; 0: as the cost says
-
-    friend bool operator==(cuda_mma const&, cuda_mma const&) = default;
-    friend auto operator<=>(cuda_mma const&, cuda_mma const&) = default;
-
     static constexpr char types[] = "hwbts45"; // floats as tf32; fewer on older devices
-    static constexpr bool widens = false;
     static bool takes_type(cuda_device const& d, char type) { return tensor_cores_take(d, type); }
     // wgmma is twice as fast for types of other than two bytes. But mma has smaller tiles of 16 bits, for few rows, and
     // takes lines that the hardware does not fetch.
@@ -44,14 +36,8 @@ struct cuda_mma {
     static bool keeps_order(cuda_order const& order, char type, cuda_device const& d) {
         return order.on_tensor_cores && !(d.capability == 90 && std::strchr("45", type));
     }
-    template <class F>
-    static void candidates(cuda_query const& q, F& f);
-    template <class F>
-    void candidates_as_given(cuda_query const& q, F& f) const;
 
-    constexpr int warps() const { return m / micro_m * (n / micro_n); }
-    constexpr int threads() const { return warps() * 32; }
-    std::string describe() const { return describe_tile(*this); }
+    constexpr int threads() const { return parts_of_tile() * 32; }
     std::size_t shared_bytes(std::size_t element) const {
         std::size_t const tiles = static_cast<std::size_t>(stages) * static_cast<std::size_t>((m + n) * k) *
                                   element,
@@ -77,13 +63,10 @@ struct cuda_mma {
     // What ways there are.
     // Whether the lines of operands may begin at multiples of 4 bytes, or anywhere, if they lie as the tile takes them.
     static constexpr bool takes_words(std::size_t element) { return element < 4; }
-    std::ptrdiff_t terms(std::ptrdiff_t of_k) const { return ((of_k - 1) / k + 1) * k; }
     std::ptrdiff_t least_part() const { return k; }
     bool may_shift(cuda_query const& q, bool fetched) const { return !fetched && takes_words(q.element); }
-    bool sums_pieces() const { return stages > 1 || micro_m * micro_n <= 1024; }
-    int blocks_with_pieces(int blocks) const { return blocks; }
+    bool sums_pieces() const { return stages > 1 || sums_of_part() <= 1024; }
     static constexpr bool adds_up_together(std::size_t) { return true; }
-    static constexpr bool divides_last_round(std::size_t) { return false; }
 
     // The form that the tile takes, if operands lie as given.
     static cuda_form taken(std::size_t element, cuda_form given) {
@@ -131,18 +114,6 @@ struct cuda_mma {
         made.shared_bytes = shared_bytes(sizeof(In)), made.threads = threads();
         return made;
     }
-    template <class In>
-    std::size_t copies_at_most(cuda_sides const& s) const {
-        return bytes_of_copies<In>(s);
-    }
-    template <class Product>
-    std::size_t copies(Product const& p, cuda_way const& way) const {
-        return bytes_of_copies(p, way, form_of(p, way));
-    }
-    template <class Product>
-    status launch(Product const& p, cuda_way const& way, cuda_arena& memory) const {
-        return p.run_in_parts(*this, way, form_of(p, way), memory);
-    }
     template <class Product, class Arguments, class Epilogue>
     status run(Product const& p, cuda_way const& way, cuda_form const& form, Arguments x,
                Epilogue const& epilogue, cuda_arena& memory) const {
@@ -166,14 +137,5 @@ inline constexpr cuda_built_in<cuda_mma> cuda_tiles_of<cuda_mma>[] = {
     {"45", {128, 64, 128, 32, 32, 3}, 1}, {"45", {64, 64, 128, 32, 32, 3}, 2},
     {"t", {128, 128, 32, 64, 32, 3}, 1},  {"t", {64, 64, 32, 32, 32, 3}, 3},
 };
-
-template <class F>
-void cuda_mma::candidates(cuda_query const& q, F& f) {
-    ways_of_built_in<cuda_mma>(q, f);
-}
-template <class F>
-void cuda_mma::candidates_as_given(cuda_query const& q, F& f) const {
-    if (takes_type(q.device, q.type) && !q.layout.widens()) ways_as_given(q, *this, f);
-}
 
 STRATAGEMM_END

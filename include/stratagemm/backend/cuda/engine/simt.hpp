@@ -13,22 +13,16 @@ constexpr int blocks_with_room(std::size_t most, std::size_t bytes) {
     return static_cast<int>((most + 1024) / ((bytes + 127) / 128 * 128 + 1024));
 }
 
-struct cuda_simt {
+struct cuda_simt : cuda_tile_of_parts<cuda_simt> {
+    using cuda_tile_of_parts::cuda_tile_of_parts;
+
     static constexpr char const* name = "simt";
     static constexpr char const* text = cuda_simt_text; // of the kernel
     static constexpr bool fetches = true;
     static constexpr bool reads_lines() { return true; }
 
-    short m = 0, n = 0, k = 0;      // of C, and the depth of what is in shared memory at a time
-    short micro_m = 1, micro_n = 1; // of C for each thread
-    short stages = 1;               // of shared memory
-    short group = 8;                // rows of tiles that are walked through together
-    short parts = 0;                // of k, summed each by itself; 0: as the cost says
-
-    friend bool operator==(cuda_simt const&, cuda_simt const&) = default;
-    friend auto operator<=>(cuda_simt const&, cuda_simt const&) = default;
-
     static constexpr char types[] = "s";
+    static constexpr bool widens = true;
     static bool takes_type(cuda_device const&, char type) { return type == 's'; }
     static bool takes(cuda_query const& q) {
         return q.type == 's' && (!q.layout.widens() || !q.given) && !cuda_few_columns::are_read_once(q);
@@ -36,18 +30,13 @@ struct cuda_simt {
     static bool keeps_order(cuda_order const& order, char, cuda_device const&) {
         return !order.on_tensor_cores;
     }
-    template <class F>
-    static void candidates(cuda_query const& q, F& f);
-    template <class F>
-    void candidates_as_given(cuda_query const& q, F& f) const;
 
-    constexpr int sums() const { return micro_m * micro_n; } // of a thread
-    constexpr int threads() const { return m / micro_m * (n / micro_n); }
+    constexpr int sums() const { return sums_of_part(); } // of a thread
+    constexpr int threads() const { return parts_of_tile(); }
     constexpr int threads(cuda_form const& f) const { return threads() + fetchers(f) * 32; }
     // Warps that only copy. Four do if at least as many multiply: one on each scheduler, since each instruction that a
     // fetching warp issues delays the warps that multiply.
     constexpr int fetchers(cuda_form const& f) const { return f.dense ? 0 : threads() < 128 ? 1 : 4; }
-    std::string describe() const { return describe_tile(*this); }
 
     // Whether a large tile may read lines along k as they lie. The tile is faster with transposed copies of the
     // operands, but these take time.
@@ -156,18 +145,6 @@ struct cuda_simt {
         made.shared_bytes = shared_bytes(form), made.threads = threads(form);
         return made;
     }
-    template <class In>
-    std::size_t copies_at_most(cuda_sides const& s) const {
-        return bytes_of_copies<In>(s);
-    }
-    template <class Product>
-    std::size_t copies(Product const& p, cuda_way const& way) const {
-        return bytes_of_copies(p, way, form_of(p, way));
-    }
-    template <class Product>
-    status launch(Product const& p, cuda_way const& way, cuda_arena& memory) const {
-        return p.run_in_parts(*this, way, form_of(p, way), memory);
-    }
     template <class Product, class Arguments, class Epilogue>
     status run(Product const& p, cuda_way const& way, cuda_form const& form, Arguments x,
                Epilogue const& epilogue, cuda_arena& memory) const;
@@ -184,15 +161,6 @@ inline constexpr cuda_built_in<cuda_simt> cuda_tiles_of<cuda_simt>[] = {
     {"s", {16, 128, 32, 4, 4, 3}, 4},    {"s", {128, 16, 32, 4, 4, 3}, 4},
     {"s", {32, 32, 32, 4, 4, 3}, 8},
 };
-
-template <class F>
-void cuda_simt::candidates(cuda_query const& q, F& f) {
-    ways_of_built_in<cuda_simt>(q, f);
-}
-template <class F>
-void cuda_simt::candidates_as_given(cuda_query const& q, F& f) const {
-    if (q.type == 's') ways_as_given(q, *this, f);
-}
 
 template <class Product>
 cuda_form cuda_simt::form_of(Product const& p, cuda_way const& way) const {

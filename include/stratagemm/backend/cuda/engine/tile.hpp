@@ -9,6 +9,59 @@
 
 STRATAGEMM_BEGIN
 
+template <class Engine, class F>
+void ways_of_built_in(cuda_query const& q, F& f); // tile_counts.hpp
+template <class Engine, class F>
+void ways_as_given(cuda_query const& q, Engine const& tile, F& f);
+template <class Tile>
+std::string describe_tile(Tile const& t);
+
+// What the engines have in common whose threads or warps have parts of a tile: its parameters, and what holds for most.
+// An engine says otherwise by a member of the same name.
+template <class Engine>
+struct cuda_tile_of_parts {
+    short m = 0, n = 0, k = 0;      // of C, and the depth of what is in shared memory at a time
+    short micro_m = 1, micro_n = 1; // of C for each thread or warp
+    short stages = 2;               // of shared memory
+    short group = 8;                // rows of tiles that are walked through together
+    short parts = 0;                // of k, summed each by itself; 0: as the cost says
+
+    constexpr cuda_tile_of_parts() = default;
+    constexpr cuda_tile_of_parts(short rows, short cols, short depth, short rows_of_part = 1,
+                                 short cols_of_part = 1, short buffers = 2, short grouped = 8,
+                                 short parts_of_k = 0)
+        : m(rows), n(cols), k(depth), micro_m(rows_of_part), micro_n(cols_of_part), stages(buffers),
+          group(grouped), parts(parts_of_k) {}
+
+    friend bool operator==(cuda_tile_of_parts const&, cuda_tile_of_parts const&) = default;
+    friend auto operator<=>(cuda_tile_of_parts const&, cuda_tile_of_parts const&) = default;
+
+    constexpr int sums_of_part() const { return micro_m * micro_n; }
+    constexpr int parts_of_tile() const { return m / micro_m * (n / micro_n); }
+    std::string describe() const { return describe_tile(static_cast<Engine const&>(*this)); }
+
+    template <class F>
+    static void candidates(cuda_query const& q, F& f) {
+        ways_of_built_in<Engine>(q, f);
+    }
+    template <class F>
+    void candidates_as_given(cuda_query const& q, F& f) const {
+        if (Engine::takes_type(q.device, q.type) && (Engine::widens || !q.layout.widens()))
+            ways_as_given(q, static_cast<Engine const&>(*this), f);
+    }
+
+    static constexpr bool widens = false;
+    std::ptrdiff_t terms(std::ptrdiff_t of_k) const { return ((of_k - 1) / k + 1) * k; }
+    static constexpr bool may_shift(cuda_query const&, bool) { return false; }
+    static constexpr int blocks_with_pieces(int blocks) { return blocks; }
+    static constexpr bool adds_up_together(std::size_t) { return false; }
+    static constexpr bool divides_last_round(std::size_t) { return false; }
+    static cuda_form form_taken(cuda_query const& q, cuda_way const&) {
+        return {.a_along_k = q.layout.a_along_k, .b_along_k = q.layout.b_along_k};
+    }
+    static constexpr bool changes_lines(bool, std::size_t) { return false; }
+};
+
 // A built-in tile, of which a multiprocessor runs so many blocks at a time, or needs so many to be full. `types` are
 // letters (source.hpp); t: floats that may be rounded to tf32.
 template <class Tile>
@@ -25,6 +78,13 @@ template <class Tile>
 inline constexpr bool has_tiles = requires {
     cuda_tiles_of<Tile>[0];
 };
+
+// Whether an engine reads operands as lines, or copies of them where they do not lie so.
+template <class Engine>
+inline constexpr bool reads_lines = [] {
+    if constexpr (requires { Engine::reads_lines(); }) return Engine::reads_lines();
+    return false;
+}();
 
 // The parameters as a list, after the number of the engine: m, n, k, micro_m, micro_n, stages, group, cluster, parts and
 // beside. What a tile does not have is 1.

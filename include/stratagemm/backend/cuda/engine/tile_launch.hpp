@@ -35,18 +35,6 @@ struct cuda_operand_lines {
     }
 };
 
-// Bytes of copies of operands: of any, and of those of a product.
-template <class In>
-std::size_t bytes_of_copies(cuda_sides const& s) {
-    return cuda_lines<In>::bytes_either(s.m, s.k, s.count) + cuda_lines<In>::bytes_either(s.k, s.n, s.count);
-}
-template <class Product>
-std::size_t bytes_of_copies(Product const& p, cuda_way const& way, cuda_form const& form) {
-    if (!form.dense && way.whole == 0) return 0;
-    return Product::bytes_copied(p.line_view_a(), form.a_along_k) +
-           Product::bytes_copied(p.line_view_b(), form.b_along_k);
-}
-
 // The form of a tile, if operands lie as the tile takes them (`lie`) or are copied to do so. `itself`: threads of the
 // block copy what the hardware does not fetch.
 template <class Product>

@@ -70,18 +70,6 @@ cuda_source cuda_wgmma::source(cuda_form const& form, Epilogue const& epilogue) 
     return made;
 }
 
-template <class In>
-std::size_t cuda_wgmma::copies_at_most(cuda_sides const& s) const {
-    return bytes_of_copies<In>(s);
-}
-template <class Product>
-std::size_t cuda_wgmma::copies(Product const& p, cuda_way const& way) const {
-    return bytes_of_copies(p, way, form_of(p, way));
-}
-template <class Product>
-status cuda_wgmma::launch(Product const& p, cuda_way const& way, cuda_arena& memory) const {
-    return p.run_in_parts(*this, way, form_of(p, way), memory);
-}
 template <class Product, class Arguments, class Epilogue>
 status cuda_wgmma::run(Product const& p, cuda_way const& way, cuda_form const& form, Arguments x,
                        Epilogue const& epilogue, cuda_arena& memory) const {

@@ -116,12 +116,6 @@ struct cuda_wgmma {
     std::string definitions(cuda_form const& form) const;
     template <class In, class Out, class, class, class Epilogue>
     cuda_source source(cuda_form const& form, Epilogue const& epilogue) const;
-    template <class In>
-    std::size_t copies_at_most(cuda_sides const& s) const;
-    template <class Product>
-    std::size_t copies(Product const& p, cuda_way const& way) const;
-    template <class Product>
-    status launch(Product const& p, cuda_way const& way, cuda_arena& memory) const;
     template <class Product, class Arguments, class Epilogue>
     status run(Product const& p, cuda_way const& way, cuda_form const& form, Arguments x,
                Epilogue const& epilogue, cuda_arena& memory) const;
