@@ -160,51 +160,19 @@ struct host {
         constexpr bool one_type =
             std::is_same_v<T, typename Problem::b_type> && std::is_same_v<T, typename Problem::c_type>;
         if constexpr (plain && real && one_type) {
-            constexpr index_t most = 64 * 64 * 64, size = sizeof(T);
+            constexpr index_t longest = 1 << 19;
             if (threads < 0) return false; // for check() to say
             small_product<T> small(p);
             auto& [g, b_col, e_col, c_col, turned] = small;
-            if ((g.m | g.n | g.k) >= 2 * most || c_col != 1 || (g.beta != T(0) && e_col != 1)) return false;
-            if (b_col == 1 && g.count == 1 &&
-                is_row_of_pages(real_packing<T, T>::kernels().generated, g.m, g.n * size, g.k,
-                                g.b_row * size))
-                return false;
-            index_t const work = g.m * g.n * g.k;
-            bool const dots =
-                !invariant && g.count == 1 && are_dots<T>(g.m, g.n, g.k, g.a_col, g.b_row, b_col);
-            bool const for_one_thread = g.count == 1 || team_of_batch(g, 2) == 1,
-                       is_as_summed = g.beta == T(0) && g.alpha == T(1);
-            block_function<T> own = nullptr;
-            if (g.a_row == 1 && g.a_col != 1) {
-                bool const few = g.count == 1 && is_as_summed && work <= most &&
-                                 is_turned_unpacked(size, g.m, g.n, g.k, b_col != 1);
-                bool const columns =
-                    !dots &&
-                    are_columns_faster(size, g.m, g.n, g.k, b_col != 1,
-                                       vectors_of<T>(real_packing<T, T>::kernels().generated), false);
-                if ((few || columns) && multiply_turned(g, b_col, columns, few, threads, own)) {
-                    if (own && for_one_thread) repeat(p, own, !turned, invariant);
-                    return true;
-                }
-            }
-            if (work > most && (work > 4 * most || !(dots || is_k_short(size, g.m, g.n, g.k)) ||
-                                (g.count == 1 && host_threads(threads) > 1)))
-                return false;
-            // The blocked product turns a column that is not contiguous, too.
-            if (g.n == 1 && g.m > 8 && g.count == 1) return false;
-            // The transpose of few rows reads a B along k where it is. With factors other than one and zero, the
-            // blocked product multiplies instead.
-            bool const large = work >= 1 << 15;
-            if (work >= 1 << 13 && !turned && !dots && g.count == 1 && g.b_row == 1 && b_col != 1) {
-                generated_vectors const vectors = vectors_of<T>(real_packing<T, T>::kernels().generated);
-                if ((large || vectors.half_cycle == 64) &&
-                    is_turned_for_b(size, g.m, g.n, g.k, g.a_row == 1 && g.a_col != 1, vectors)) {
-                    if (is_as_summed && multiply_turned(g, b_col, false, true, threads, own)) return true;
-                    if (large) return false;
-                }
-            }
-            bool const done = multiply_small(g, b_col, dots, threads, own);
-            if (own && for_one_thread) repeat(p, own, turned, invariant);
+            if ((g.m | g.n | g.k) >= longest || c_col != 1 || (g.beta != T(0) && e_col != 1)) return false;
+            host_facts f =
+                host_facts_of(real_packing<T, T>::kernels(), g.m, g.n, g.k, g.a_row, g.a_col, g.b_row, b_col);
+            f.invariant = invariant, f.count = g.count, f.turned = turned, f.threads = threads;
+            f.is_as_summed = g.beta == T(0) && g.alpha == T(1);
+            small_run<T> run{g, b_col, threads};
+            bool const done = dispatch_small(f, run);
+            if (run.own && (g.count == 1 || team_of_batch(g, 2) == 1))
+                repeat(p, run.own, run.is_turned != turned, invariant);
             return done;
         } else {
             return false;
@@ -415,19 +383,10 @@ private:
     template <class Packing, class Problem>
     bool is_turned(Problem const& p) const {
         if constexpr (Packing::in_place && Packing::widen == 1) {
-            using T = typename Packing::packet;
-            index_t const m = p.c.rows, n = p.c.cols, k = Packing::depth(p.a.cols);
-            if (!invariant && are_dots<T>(m, n, k, p.a.col_stride, p.b.row_stride, p.b.col_stride))
-                return false;
-            bool const a_across = p.a.row_stride == 1 && p.a.col_stride != 1,
-                       b_across = p.b.row_stride == 1 && p.b.col_stride != 1;
-            // Dot products of A B would be slower, and so would those of the transpose.
-            if (b_across &&
-                is_turned_for_b(sizeof(T), m, n, k, a_across, vectors_of<T>(Packing::kernels().generated)) &&
-                p.c.col_stride == 1)
-                return invariant || a_across ||
-                       !are_dots<T>(n, m, k, p.b.row_stride, p.a.col_stride, p.a.row_stride);
-            return a_across && is_turned_for_a(sizeof(T), m, n, k, Packing::kernels().generated);
+            host_facts f = host_facts_of(Packing::kernels(), p.c.rows, p.c.cols, Packing::depth(p.a.cols),
+                                         p.a.row_stride, p.a.col_stride, p.b.row_stride, p.b.col_stride);
+            f.invariant = invariant;
+            return f.is_turned(p.c.col_stride == 1);
         } else {
             return false;
         }

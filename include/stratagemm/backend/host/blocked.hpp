@@ -10,8 +10,7 @@
 // beside it, and on however many threads.
 #pragma once
 
-#include "caches.hpp"
-#include "generated.hpp"
+#include "dispatch.hpp"
 #include "memory.hpp"
 #include "packing.hpp"
 
@@ -90,160 +89,6 @@ k_pieces pieces_of(index_t depth) {
     return pieces_of(depth, index_t{sizeof(Packet)});
 }
 
-// If the short operand of dot products has to be turned, or the kernels are compiled, the short side has at most so
-// many rows or columns of elements of `size` bytes.
-constexpr index_t few_dots(index_t size) { return size == 8 ? 5 : 8; }
-// Elements of the longest piece of k of dot products, of `size` bytes, for a C whose short side is `few`. Up to four
-// rows or columns are 32 KiB, the first-level cache, since each call of a kernel takes as long as some 200 elements.
-// More than four rows or columns read the other operand more than once, and leave room for that operand, unless one
-// piece is enough.
-constexpr index_t longest_dots(index_t size, index_t few, index_t k) {
-    return (few <= 4 ? 512 / few * 64 : k * size <= 4096 ? 4096 : 3072) / size;
-}
-// The pieces of k of dot products, whole cache lines but for the last. `turns`: the short operand does not lie along k.
-inline k_pieces pieces_of_dots(index_t size, index_t few, bool turns, index_t k) {
-    index_t const lanes = 64 / size,
-                  count = divide_up(k, longest_dots(size, turns ? few_dots(size) : few, k)),
-                  length = divide_up(divide_up(k, count), lanes) * lanes;
-    return {divide_up(k, length), length};
-}
-
-// The vectors of generated kernels for T: their bytes, 0 if there are none, and those that half a cycle multiplies.
-struct generated_vectors {
-    index_t bytes, half_cycle;
-};
-template <class T>
-generated_vectors vectors_of(index_t bytes) {
-    return {bytes, bytes == 64 && std::is_floating_point_v<T> && !cpu_halves_vectors() ? 64 : 32};
-}
-// Half cycles, about, in which a generated kernel multiplies two rows of `bytes` bytes. Vectors of 32 bytes take two
-// multiply-adds, too. But tiles of few registers wait for their loads, and so do tiles whose vectors of 64 bytes take
-// half a cycle.
-inline index_t dots_cycles(index_t bytes, generated_vectors v) {
-    return (v.half_cycle == 64 ? 20 : v.bytes == 64 ? 30 : 36) * divide_up(bytes, 64) / 15;
-}
-// Half cycles, about, to end dot products of vectors of 64 bytes: the elements of each vector are added up, and the
-// sums stored. Sums of two or four rows, as many as fill a vector, are added up together: each step makes one vector of
-// two. The function has no divisions, which small products would notice.
-inline index_t dots_ends(index_t size, index_t m, index_t n) {
-    index_t const few = smaller(m, n), many = larger_of(m, n);
-    int const across = (few <= 2 ? 2 : 1) + (size == 4); // 2^across sums of a row
-    index_t const vectors = divide_up(few, 4) * (((many - 1) >> across) + 1);
-    return 2 * m * n + (size == 4 ? 40 : 20) * vectors;
-}
-// Whether a generated kernel that reads contiguous columns of A as vectors and writes columns of C takes the fewest
-// cycles. The others are kernels that write rows, for which a B along k is copied, and `dots`, for which A is copied.
-// The count is rough: half a cycle for each part of a row that is multiplied in that time, one to store 16 bytes of a
-// column or a vector of a row. Larger products are multiplied in blocks.
-[[gnu::cold, gnu::noinline]] inline bool are_columns_faster(index_t size, index_t m, index_t n, index_t k,
-                                                            bool b_along_k, generated_vectors v, bool dots) {
-    if (m * n * k > 1 << 20) return false;
-    index_t const rows = divide_up(m * size, v.half_cycle), columns = divide_up(n * size, v.half_cycle);
-    index_t const across = rows * n * k / 2 + divide_up(n * size, 16) * (m + (size == 4 ? 4 : 1) * rows);
-    index_t const turn = (m * size <= 16 ? 1 : 6) * k / 2 + 100;
-    if (dots) return across < m * n * (dots_cycles(k * size, v) / 2 + 2) + turn;
-    index_t const masked = n * size % 16 != 0 ? 2 * m : 0;
-    return across <
-           columns * m * k / 2 + m * columns + masked + (b_along_k ? n * size * (k + 8) / 10 + 150 : 0);
-}
-
-// Half cycles, about, of tiles that need a B along k turned, and of such tiles of the transpose, whose C is stored by
-// columns.
-inline index_t turning_tiles(index_t size, index_t m, index_t n, index_t k, generated_vectors v) {
-    return larger_of(m * divide_up(n * size, v.half_cycle), 8) * k +
-           (v.half_cycle == 64 ? n * (k + 2) * size / 5 + 400
-                               : n * (k + 8) * size / (v.bytes == 64 ? 5 : 10) + 300);
-}
-inline index_t turned_tiles(index_t size, index_t m, index_t n, index_t k, generated_vectors v) {
-    return turning_tiles(size, n, m, k, v) + 3 * m * n;
-}
-
-// Whether elements of C are best computed as dot products. The vectors of dot products lie along k: no side has to suit
-// the vectors, and no operand that lies along k has to be turned; but summing the elements of a vector takes time.
-//
-// With generated kernels, and an A along k, the smaller number of half cycles decides, about. Dot products take some
-// for the sum, some for a vector that is not whole, and some to turn a B of few columns that lies across k. Tiles take
-// one for each part of a row of C, six at least. If B lies along k, tiles also take the time to turn B, or to turn A
-// instead for the transpose of C. Few columns of tiles wait for the rows of an A that comes from memory, too: they read
-// as many rows side by side as a tile has. The other limits were measured within the caches.
-[[gnu::noinline]] inline bool are_dots(index_t size, index_t m, index_t n, index_t k, bool a_along_k,
-                                       bool b_along_k, generated_vectors v) {
-    if (v.bytes > 0 && a_along_k && smaller(m, n) > 1 && (b_along_k || n <= few_dots(size))) {
-        index_t const bytes = k * size, wait = n <= 12 && m * bytes > (16 << 20) ? m * bytes / 2 : 0,
-                      pieces = divide_up(k, longest_dots(size, smaller(m, n), k)),
-                      products = m * n * dots_cycles(bytes, v);
-        if (b_along_k && v.half_cycle == 64) {
-            index_t const sums = products + dots_ends(size, m, n) * pieces - wait;
-            return sums < turning_tiles(size, m, n, k, v) && sums < turned_tiles(size, m, n, k, v);
-        }
-        index_t const ends = (v.bytes == 64 ? 3 : 2) * pieces + (bytes % 64 != 0),
-                      dots = products + m * n * ends;
-        if (b_along_k) return dots < turning_tiles(size, m, n, k, v) + wait;
-        index_t const turn_few = (n * size <= 16 ? 3 : 6) * k + 260;
-        return dots + turn_few < larger_of(m * divide_up(n * size, v.half_cycle), 6) * k + wait;
-    }
-    if (m <= few_dots(size) && b_along_k) {
-        if (m == 1 || (m * n <= 32 && a_along_k)) return k >= 2;
-        return k * size >= (m <= 4 ? 64 : m <= 6 ? 128 : 256);
-    }
-    if (m == 1 || n > few_dots(size) || !a_along_k) return false;
-    return k >= (b_along_k ? (n <= 4 ? 16 : 48) : (n <= 4 ? 48 : 112) * (m < 32 ? 4 : 3));
-}
-// Where a generated kernel that writes columns is faster, elements of C are not dot products even before there is such
-// a kernel: otherwise sums would have another order once there is one.
-template <class T>
-bool are_dots(index_t m, index_t n, index_t k, index_t a_col, index_t b_row, index_t b_col) {
-    auto const& table = kernels<T, T>();
-    constexpr index_t size = sizeof(T);
-    bool const a_along_k = a_col == 1, b_along_k = b_row == 1 && (b_col != 1 || n == 1);
-    generated_vectors const v = vectors_of<T>(table.generated);
-    return table.dot_products && are_dots(size, m, n, k, a_along_k, b_along_k, v) &&
-           (a_along_k || v.bytes == 0 || !are_columns_faster(size, m, n, k, b_along_k, v, true));
-}
-
-// Whether a C of few columns, whose A has contiguous columns, is multiplied as its transpose where the product is
-// computed at once: columns of A fill vectors. Writing C is then more work, which a short k does not pay for; nor does
-// a C of few rows, if rows of B are contiguous and need not be turned either way. In cycles, about.
-inline bool is_turned_unpacked(index_t size, index_t m, index_t n, index_t k, bool b_across) {
-    if (n <= 1 || n > 8 || m * size < 32 || k < (n * size > 32 ? 3 : 2) * n || m * k < 128) return false;
-    index_t const vectors = divide_up(m * size, 64);
-    return b_across || larger_of(vectors * n * k / 2, 4 * k) + m * n / 4 + 100 < m * k / 2;
-}
-
-// Whether a larger C has so few columns that its transpose is faster where A has contiguous columns: A is then read
-// where it is. Writing C is more work, which a short k does not pay for. On AVX2 up to four vectors of columns are one
-// strip of a B that is read where it is (is_b_read_in_place()), and short rows of A are read where they are, too: then
-// the form with the fuller vectors is faster. For 25 to 64 columns, an A that fills much of the second-level cache
-// makes the transpose faster from one and a half times as many rows on.
-[[gnu::cold, gnu::noinline]] inline bool is_turned_for_a(index_t size, index_t m, index_t n, index_t k,
-                                                         index_t vector) {
-    if (vector == 32 && n > 4 && n * size <= 128 && m * size < 1024)
-        return 5 * n * divide_up(m * size, 32) < 4 * m * divide_up(n * size, 32);
-    if (n <= 24) return m >= 2 * n && k >= 32;
-    if (vector == 32 && n <= 64 && 2 * m >= 3 * n && k > 150000 / (m * size)) return k >= 128;
-    return vector > 0 && n <= 128 && m >= 3 * n && k >= (n <= 64 ? 128 : 3 * n);
-}
-
-// Whether a B with contiguous columns is to be the rows of the transpose, where B is read in place. If few rows of A
-// need B, turning B would take longer than these rows do, as long as the rows fit two vectors; where half a cycle
-// multiplies 64 bytes, the tiles of either form are counted. If A has contiguous columns, too, no operand is turned
-// then; but more than four vectors of AVX2, the last of which is half empty, would take longer than turning B. C is
-// written element by element, which a short k would not pay for.
-[[gnu::cold, gnu::noinline]] inline bool is_turned_for_b(index_t size, index_t m, index_t n, index_t k,
-                                                         bool a_across, generated_vectors v) {
-    if (!a_across && v.half_cycle == 64)
-        return turned_tiles(size, m, n, k, v) < turning_tiles(size, m, n, k, v);
-    if (a_across && v.bytes == 32 && size == 4 && m > 32 && (m - 1) % 8 < 4) return false;
-    bool const fits = a_across ? n >= m && k >= 2 * m : m * size <= 128 && n >= 2 * m && k >= 3 * m;
-    return fits && k >= 32 && m > 4;
-}
-
-// Whether k is so short that most of the time goes to C, and one operand stays in the first-level cache, the rest in
-// the second: blocks would not help.
-[[gnu::cold, gnu::noinline]] inline bool is_k_short(index_t size, index_t m, index_t n, index_t k) {
-    return k <= 64 && smaller(m, n) * k * size <= 16384 && (m + k) * n * size <= 1 << 20;
-}
-
 // How many pieces of k a team sums at a time, each into a buffer, where C is too small to keep its threads busy;
 // otherwise 0.
 template <class Packet>
@@ -298,38 +143,6 @@ struct host_scratch {
 struct host_region {
     index_t i0, i1, j0, j1, p0, p1;
 };
-
-// Whether so few rows of A need a B with contiguous rows that they read it where it is, in the second-level cache.
-inline bool is_near(index_t rows, index_t depth, index_t row_bytes) {
-    return rows <= 32 && !rows_collide(row_bytes) &&
-           depth <= second_level_cache() / larger_of(magnitude(row_bytes), 1);
-}
-
-// Whether so few rows of A are multiplied with B read once, in the order in which B lies (vector.hpp). The limit is
-// three rows; or 20, if rows of B are too long for tiles to read B where it is. Generated tiles read a B from a cache
-// as it lies, in columns of a few vectors. With such tiles B is read once in three cases. First, no cache holds B: the
-// limit is 48 rows. Second, the rows of B are whole pages apart, so that a strip displaces the lines that were fetched
-// of the next strip: the limit is two tiles of AVX2. Third, with AVX-512 and a third-level cache that is not near, the
-// second-level cache does not hold B, and its rows are two pages or less: lines that are read in order come faster than
-// strips, and 8 to 40 rows need B sooner than strips come. `vector`: bytes of the vectors of generated kernels; 0:
-// there are none.
-[[gnu::cold, gnu::noinline]] inline bool are_few_rows(index_t vector, index_t rows, index_t depth,
-                                                      index_t row_bytes) {
-    if (vector == 32 && are_pages_apart(row_bytes)) return rows <= 12 && depth > (rows == 1 ? 16 : 64);
-    if (rows > (vector > 0 ? 48 : 20)) return false;
-    bool const has_near = cpu_is_near_third_level();
-    if (vector == 64 && !has_near && rows >= 8 && rows <= 40 && row_bytes <= 8192 &&
-        depth > second_level_cache() / larger_of(row_bytes, 1))
-        return true;
-    index_t const near = has_near ? near_memory : 8 << 20;
-    if (vector > 0 && row_bytes <= near && depth <= near / larger_of(row_bytes, 1)) return false;
-    return rows < 4 || (row_bytes > 2048 && !is_near(rows, depth, row_bytes));
-}
-// Whether a product of one row with rows of B that displace each other goes through these rows in their order. Such a
-// product is not computed at once. `width`: bytes of a row that are read.
-inline bool is_row_of_pages(index_t vector, index_t rows, index_t width, index_t depth, index_t row_bytes) {
-    return rows == 1 && width >= 4096 && are_few_rows(vector, 1, depth, row_bytes);
-}
 
 // The most columns of B for which an A across k is read as it lies. Tiles of six rows, `low` ones of AVX2, use a part
 // of the lines of A, and wait for these lines where many columns need A.
@@ -689,9 +502,6 @@ struct host_grid {
 [[gnu::noinline]] inline index_t cut(index_t n, index_t i, index_t parts, index_t unit) {
     return smaller(n, divide_up(n, unit) * i / parts * unit);
 }
-
-// How a job is done: in blocks, or with B read once (vector.hpp), by rows or as dot products.
-enum class host_way { blocks, rows, dots };
 
 template <class TA, class Packing>
 [[gnu::cold]] void multiply_vector_part(host_job<TA, Packing> const& job, bool dots, host_region r,

@@ -1,7 +1,6 @@
 // The cost of a product on the host, for estimate(): how often each step is done, from the shape, times the cost of the
-// step (costs_table.hpp, which ./dev bench fit writes from measurements). The paths are those of host.hpp, small.hpp,
-// vector.hpp and blocked.hpp, as far as sizes and layouts decide. Numbers of tiles and vectors are counted, not looped
-// over.
+// step (costs_table.hpp, which ./dev bench fit writes from measurements). dispatch.hpp says which way a product takes, as
+// it does for the call. Numbers of tiles and vectors are counted, not looped over.
 #pragma once
 
 #include "costs_table.hpp"
@@ -61,56 +60,76 @@ struct host_part {
     double b() const { return times(k, n, size); }
     double c() const { return times(m, n, size); }
     double work() const { return times(m, n, k); }
-    bool is_turned_for_b(host_registers const& tiles) const {
-        return b_across && stratagemm::is_turned_for_b(size, m, n, k, a_across, tiles.vectors_for(packets));
+    // As the dispatch sees it, if no lines have gaps.
+    host_facts facts(host_registers const& tiles) const {
+        host_facts f{m,
+                     n,
+                     k,
+                     a_across ? 1 : k,
+                     a_across ? m : 1,
+                     b_across ? 1 : n,
+                     b_across ? k : 1,
+                     size,
+                     tiles.vectors_for(packets),
+                     tiles.vector > 16 && (in_place || packets > 0),
+                     in_place};
+        f.of_packets = packets > 0 ? 4 / (2 * packets) : 0;
+        f.turned = turned;
+        return f;
     }
     static double times(index_t x, index_t y, index_t z) {
         return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);
     }
 };
 
-[[gnu::cold, gnu::noinline]] inline bool is_dots(host_part const& p, host_registers const& tiles) {
-    bool const packets =
-        p.packets > 0 && packets_may_be_dots(4 / (2 * p.packets), p.m, p.n, !p.a_across, p.b_across);
-    generated_vectors const v = tiles.vectors_for(p.packets);
-    return (p.in_place || packets) && tiles.vector > 16 &&
-           are_dots(p.size, p.m, p.n, p.k, !p.a_across, p.b_across, v) &&
-           !(p.a_across && v.bytes > 0 && are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, v, true));
-}
-// Whether a generated kernel writes columns of C.
-[[gnu::cold, gnu::noinline]] inline bool is_columns(host_part const& p, host_registers const& tiles) {
-    return p.a_across && p.in_place && tiles.generated > 0 && !is_dots(p, tiles) &&
-           are_columns_faster(p.size, p.m, p.n, p.k, p.b_across, tiles.vectors_for(0), false);
-}
-
-// Whether host::try_small() multiplies few rows by a B along k as the transpose.
-inline bool is_small_turned_for_b(host_part const& p, host_registers const& tiles) {
-    double const least = tiles.vectors_for(0).half_cycle == 64 ? 1 << 13 : 1 << 15;
-    return p.work() >= least && p.is_turned_for_b(tiles) && !is_dots(p, tiles);
-}
-
 // Counts what one thread does.
 class host_counter {
 public:
-    // `own`: bytes of the operands of this thread; `whole`: those of all threads.
-    host_counter(host_registers const& tiles, double own, double whole)
-        : tiles_(tiles), own_(own), whole_(whole) {}
+    // `count` products, with operands of `whole` bytes.
+    host_counter(host_registers const& tiles, host_part const& p, index_t count, double whole)
+        : tiles_(tiles), part_(p), count_(count), own_(whole), whole_(whole) {}
 
     using enum host_cost;
     host_counts counts;
     static constexpr double first = 48 << 10; // bytes of the first-level cache, and some that come as fast
-    static constexpr double most_small = 64 * 64 * 64; // multiply-adds
 
-    [[gnu::cold]] void count(host_part p, bool small) {
-        if (small && count_turned(p)) return;
-        if (is_dots(p, tiles_)) return count_dots(p);
-        if (small && count_small(p)) return;
-        bool const for_b = p.is_turned_for_b(tiles_) && (p.a_across || !is_dots(p.transposed(), tiles_)),
-                   for_a = p.a_across && is_turned_for_a(p.size, p.m, p.n, p.k, tiles_.generated);
-        if ((p.in_place || p.packets > 0) && (for_a || for_b)) p = p.transposed();
-        if (p.in_place && !p.b_across && are_few_rows(tiles_.generated, p.m, p.k, p.n * p.size))
-            return count_few(p);
-        count_blocks(p);
+    // What dispatch_small() runs: false if the product is left to the blocked loops.
+    [[gnu::cold]] bool turned(bool columns, bool buffers) {
+        host_part const& p = part_;
+        host_part const across{p.n, p.m, p.k, p.size, false, false, true};
+        if (columns && tiles_.generated > 0) {
+            count_generated(across, 4096, 4096, false, true);
+        } else if (buffers) {
+            count_tiles(across), turn(p.m, p.n, p.size);
+            if (!p.a_across) turn(p.k, p.m, p.size);
+        } else {
+            return false;
+        }
+        read(p.a() + p.b() + 2 * p.c());
+        return true;
+    }
+    [[gnu::cold]] bool rows(bool as_dots) {
+        host_part const& p = part_;
+        if (as_dots) return count_dots(p), true;
+        bool const copies = p.b_across && p.k > 1;
+        if (count_ > 1 && (copies || pieces(p) > 1)) return false; // no kernel computes all of one
+        index_t const k = divide_up(p.k, pieces(p)), strip = 2 * tiles_.vector; // bytes
+        if (copies && k * smaller(p.n * p.size, strip) > 16384) return false;
+        count_tiles(p);
+        if (copies) turn(p.k, p.n, p.size);
+        read(p.a() + p.b() + 2 * p.c());
+        return true;
+    }
+    // The part of a product that is not small which a thread has, with operands of `own` bytes.
+    [[gnu::cold]] void count_part(host_part p, double own) {
+        own_ = own;
+        host_facts facts = p.facts(tiles_);
+        if ((p.in_place || p.packets > 0) && facts.is_turned()) p = p.transposed(), facts = p.facts(tiles_);
+        switch (facts.way()) {
+        case host_way::dots: return count_dots(p);
+        case host_way::rows: return count_few(p);
+        case host_way::blocks: return count_blocks(p);
+        }
     }
 
     // Bytes that come from the cache that holds the whole product, or from memory.
@@ -225,33 +244,6 @@ private:
         counts[tile_vector] += host_part::times(p.m, 6 * vectors + ends, pieces(p));
     }
 
-    [[gnu::cold]] bool count_turned(host_part const& p) {
-        if (!p.in_place) return false;
-        host_part const across{p.n, p.m, p.k, p.size, false, false, true};
-        if (is_columns(p, tiles_)) {
-            count_generated(across, 4096, 4096, false, true);
-        } else if ((p.a_across && p.work() <= most_small &&
-                    is_turned_unpacked(p.size, p.m, p.n, p.k, p.b_across)) ||
-                   is_small_turned_for_b(p, tiles_)) {
-            count_tiles(across), turn(p.m, p.n, p.size);
-            if (!p.a_across) turn(p.k, p.m, p.size);
-        } else {
-            return false;
-        }
-        read(p.a() + p.b() + 2 * p.c());
-        return true;
-    }
-    // Returns false if the product is left to the blocked loops.
-    [[gnu::cold]] bool count_small(host_part const& p) {
-        bool const copies = p.b_across && p.k > 1;
-        index_t const k = divide_up(p.k, pieces(p)), strip = 2 * tiles_.vector; // bytes
-        if (copies && k * smaller(p.n * p.size, strip) > 16384) return false;
-        count_tiles(p);
-        if (copies) turn(p.k, p.n, p.size);
-        read(p.a() + p.b() + 2 * p.c());
-        return true;
-    }
-
     [[gnu::cold]] void count_blocks(host_part const& p) {
         index_t const k = divide_up(p.k, pieces(p)), row = p.n * p.size, wide = 4 * tiles_.vector / p.size;
         bool const low = tiles_.vector != 64;
@@ -287,28 +279,17 @@ private:
 
     static constexpr index_t narrow = 32; // bytes of the vectors of kernels for few rows
     host_registers tiles_;
+    host_part part_;
+    index_t count_;
     double own_, whole_;
 };
-
-// Whether host::try_small() multiplies the product.
-[[gnu::cold, gnu::noinline]] inline bool is_small(host_part const& p, host_registers const& tiles,
-                                                  bool is_shared) {
-    constexpr double most = host_counter::most_small;
-    index_t const row = p.n * p.size;
-    if (!p.b_across && is_row_of_pages(tiles.generated, p.m, row, p.k, row)) return false;
-    if (is_columns(p, tiles)) return true;
-    if (p.work() > most && is_shared) return false;
-    if (p.work() > 4 * most) return false;
-    if (p.work() > most && !is_k_short(p.size, p.m, p.n, p.k)) return is_dots(p, tiles);
-    return true;
-}
 
 // The part of a shared product that one of `team` threads gets.
 [[gnu::cold]] inline host_part share_of(host_part p, host_registers const& tiles, int team) {
     if (p.c() <= static_cast<double>(block_sizes<float>::few_elements * p.size) &&
         p.k * p.size >= 32 * 1536) {
         p.k = divide_up(p.k, team);
-    } else if (p.m == 1 || is_dots(p, tiles)) {
+    } else if (p.m == 1 || p.facts(tiles).way() == host_way::dots) {
         index_t& longer = p.m > p.n ? p.m : p.n;
         longer = divide_up(longer, team);
     } else {
@@ -339,18 +320,24 @@ template <class S>
             host_part q = p;
             q.k = packet_packing<T>::depth(larger_of(s.k, 1)), q.pairs = false,
             q.packets = sizeof(T) == 2 ? 1 : 2;
-            if (multiplies_blocks_of_packets<T>() || is_dots(q, tiles)) p = q, tiles.generated = tiles.vector;
+            if (multiplies_blocks_of_packets<T>() || q.facts(tiles).way() == host_way::dots)
+                p = q, tiles.generated = tiles.vector;
         }
-    if (p.n == 1) p = p.transposed(), p.turned = false;
+    bool const is_column = p.n == 1;
+    if (is_column) p = p.transposed(), p.turned = false;
     if (p.k == 1) p.b_across = false;
     if (p.m == 1) p.a_across = false, p.b_across = p.b_across || p.n == 1; // one row lies along k, too
-    bool const small = p.in_place && is_small(p, tiles, s.count == 1 && host_threads(threads) > 1);
-    bool const shares_batch = s.count >= threads && s.count > 1;
-    int const team = small && !shares_batch ? 1 : host_operations{threads}.team(multiply_adds(s));
     double const many = static_cast<double>(s.count), whole = (p.a() + p.b() + p.c()) * many;
-    if (team > 1 && !shares_batch) p = share_of(p, tiles, team);
-    host_counter counter(tiles, (p.a() + p.b() + p.c()) * many, whole);
-    counter.count(p, small);
+    host_counter counter(tiles, p, s.count, whole);
+    host_facts facts = p.facts(tiles);
+    facts.turned = is_column, facts.count = s.count, facts.threads = threads;
+    bool const small = p.in_place && dispatch_small(facts, counter),
+               shares_batch = s.count >= threads && s.count > 1;
+    int const team = small && !shares_batch ? 1 : host_operations{threads}.team(multiply_adds(s));
+    if (!small) {
+        if (team > 1 && !shares_batch) p = share_of(p, tiles, team);
+        counter.count_part(p, (p.a() + p.b() + p.c()) * many);
+    }
     if (s.adds) counter.read(p.c());
     using enum host_cost;
     host_counts& counts = counter.counts;

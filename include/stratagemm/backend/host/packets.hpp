@@ -131,14 +131,6 @@ private:
     static constexpr index_t n_most = 1024; // columns of a block (block_sizes)
 };
 
-// Whether elements of C may be dot products of bfloat16 or int8. Either both operands lie along k; or the long operand
-// of a C with few rows or columns does, and the other operand is copied. With int8 one operand is always copied.
-inline bool packets_may_be_dots(index_t size, index_t m, index_t n, bool a_along_k, bool b_along_k) {
-    index_t const few = few_dots(4);
-    if (a_along_k && b_along_k) return size == 2 || smaller(m, n) <= few;
-    return a_along_k ? n <= few && n < m : b_along_k && m <= few && m <= n;
-}
-
 // Dot products of int8. A copy of the short operand, of up to eight rows or columns, has 128 added to its elements. The
 // function computes the dot products of this copy, less those of a row of 128. `short_b`: the columns are short. The
 // caller says so, since a part of a product with many rows may have fewer rows than columns.

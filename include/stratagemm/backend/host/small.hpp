@@ -180,4 +180,19 @@ template <class T>
     return true;
 }
 
+// What dispatch_small() runs. `own`: as multiply_small() sets it; `is_turned`: it multiplies the transpose.
+template <class T>
+struct small_run {
+    block_args<T>& g;
+    index_t b_col;
+    int threads;
+    block_function<T> own = nullptr;
+    bool is_turned = false;
+
+    [[gnu::always_inline]] bool turned(bool columns, bool buffers) {
+        return is_turned = multiply_turned(g, b_col, columns, buffers, threads, own);
+    }
+    [[gnu::always_inline]] bool rows(bool dots) { return multiply_small(g, b_col, dots, threads, own); }
+};
+
 STRATAGEMM_END

@@ -5,21 +5,16 @@
 
 STRATAGEMM_BEGIN
 
-// How a job is done; the sums of dot products have another order than those of other kernels.
+// How a job is done.
 template <class TA, class Packing>
 [[gnu::cold]] host_way way_of(host_job<TA, Packing> const& job) {
     if constexpr (Packing::in_place && Packing::widen == 1) {
-        using packet = typename Packing::packet;
-        if (job.depth() <= 1) return host_way::blocks;
         auto const &a = job.a, &b = job.b;
-        bool const may_be = !is_packet<packet> || packets_may_be_dots(sizeof(TA), a.rows, b.cols,
-                                                                      a.col_stride == 1, b.row_stride == 1);
-        if (!job.invariant && may_be &&
-            are_dots<packet>(a.rows, b.cols, job.depth(), a.col_stride, b.row_stride, b.col_stride))
-            return host_way::dots;
-        if (b.col_stride != 1 || !Packing::kernels().rows_times_rows) return host_way::blocks;
-        index_t const row_bytes = magnitude(b.row_stride) * index_t{sizeof(packet)};
-        if (are_few_rows(Packing::kernels().generated, a.rows, b.rows, row_bytes)) return host_way::rows;
+        host_facts f = host_facts_of(Packing::kernels(), a.rows, b.cols, job.depth(), a.row_stride,
+                                     a.col_stride, b.row_stride, b.col_stride);
+        f.of_packets = is_packet<typename Packing::packet> ? sizeof(TA) : 0;
+        f.invariant = job.invariant;
+        return f.way();
     }
     return host_way::blocks;
 }
