@@ -22,6 +22,7 @@
 #include "automatic/candidates.hpp"
 #include "automatic/choices.hpp"
 #include "automatic/explanation.hpp"
+#include "automatic/times.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -104,13 +105,25 @@ public:
         explanation e{automatic_parts::text_of(s), {}};
         limits const most = limits_for(s);
         int const chosen = choice_for(s);
+        auto const times = measured(s);
         each_candidate<S>([&](int i, auto const& policy) {
             e.candidates.push_back(explained(i, policy, s, most));
             auto& x = e.candidates.back();
-            x.taken = i == chosen;
+            x.taken = i == chosen, x.measured = times.of(policy.describe(to_choose_by(s)));
+        });
+        auto const* const taken = e.taken();
+        int at = 0;
+        each_candidate<S>([&](int i, auto const&) {
+            auto& x = e.candidates[static_cast<std::size_t>(at++)];
+            bool const by_times = taken && taken->measured > 0;
             if (x.taken)
-                x.reason = i == backend_for<S>() ? "nothing else is faster by enough" : "the fastest";
-            if (x.reason.empty()) x.reason = automatic_parts::text_of_time(times_as_long(i, chosen, s));
+                x.reason = by_times                ? "measured to be the fastest"
+                           : i == backend_for<S>() ? "nothing else is faster by enough"
+                                                   : "the fastest";
+            if (x.reason.empty() && (!by_times || x.measured > 0))
+                x.reason = automatic_parts::text_of_time(by_times ? x.measured / taken->measured
+                                                                  : times_as_long(i, chosen, s));
+            if (x.reason.empty()) x.reason = "was not measured";
         });
         return e;
     }
@@ -126,12 +139,53 @@ public:
                        "no candidate keeps to the options for this product; explain() says why");
     }
 
+    // As the backend does a small product, where that is what is chosen.
+    template <class P>
+    bool try_small(P const& p) const {
+        using S = decltype(p.shape());
+        constexpr int backend = backend_for<S>();
+        if constexpr (is_dense<P> && backend != none) {
+            auto const& policy = std::get<static_cast<std::size_t>(backend)>(policies_);
+            if constexpr (requires { policy.try_small(p); })
+                return choice_for(p.shape()) == backend && policy.try_small(p);
+        }
+        return false;
+    }
+    // The workspace of a product that is known, where what is chosen tells.
+    template <class P>
+    footprint workspace_for(P const& p) const {
+        footprint all;
+        with_chosen(p.shape(), [&](auto const& policy) { all = need_of(policy, p); });
+        return all;
+    }
     template <class P>
     status operator()(P const& p, arena& memory) const {
         auto const s = p.shape();
         status done;
         if (!with_chosen(s, [&](auto const& policy) { done = run_one(policy, p, memory); })) return check(s);
         return done;
+    }
+
+    // For tune(): f(description, run) for each candidate that keeps to the options; run(last) multiplies, and waits after
+    // the last product.
+    template <class P, class F>
+    void each_way(P const& p, F const& f) const {
+        auto const s = p.shape();
+        using S = std::remove_const_t<decltype(s)>;
+        limits const most = limits_for(s);
+        each_candidate<S>([&](int i, auto const& policy) {
+            if (objection_to(i, policy, s, most) != objection::none) return;
+            auto memory = reserve(policy.workspace(s));
+            if (!memory) return;
+            f(policy.describe(to_choose_by(s)), [&](bool last) {
+                status done = run_one(policy, p, *memory);
+                return done && (!last || leaf().synchronize());
+            });
+        });
+    }
+    // What was chosen until now.
+    void forget() const {
+        if (known_) known_->forget();
     }
 
 private:
@@ -181,6 +235,7 @@ private:
     [[gnu::cold]] int choose(S const& s) const {
         S const by = to_choose_by(s), all = with_all_threads(s);
         limits const most = limits_for(s);
+        if (int const fastest = choose_measured(s, most); fastest != none) return fastest;
         double least = infinite<double>();
         int best = none;
         each_candidate<S>([&]<class Policy>(int i, Policy const& policy) {
@@ -192,6 +247,28 @@ private:
             best = i, least = seconds;
         });
         return best;
+    }
+    // The same by stored times, if there are any.
+    template <class S>
+    int choose_measured(S const& s, limits const& most) const {
+        auto const times = measured(s);
+        double least = infinite<double>();
+        int best = none;
+        if (times.all.empty()) return best;
+        each_candidate<S>([&](int i, auto const& policy) {
+            double const seconds = times.of(policy.describe(to_choose_by(s)));
+            if (!(seconds > 0 && seconds < least) || objection_to(i, policy, s, most) != objection::none)
+                return;
+            best = i, least = seconds;
+        });
+        return best;
+    }
+    template <class S>
+    automatic_parts::times measured(S const& s) const {
+        if constexpr (automatic_parts::is_of_matrices<S>)
+            return automatic_parts::times_for(leaf(), s);
+        else
+            return {};
     }
     // How two candidates are compared: on one thread, and where one is a device, with all.
     template <class S>
@@ -261,7 +338,18 @@ private:
         return chosen != none;
     }
     template <class Policy, class P>
+    static footprint need_of(Policy const& policy, P const& p) {
+        if constexpr (requires { policy.workspace_for(p); })
+            return policy.workspace_for(p);
+        else
+            return policy.workspace(p.shape());
+    }
+    template <class Policy, class P>
     static status run_one(Policy const& policy, P const& p, arena& memory) {
+        if (!memory.fits(need_of(policy, p)))
+            return failure(errc::argument,
+                           "automatic: tuning changed the choice since the workspace was sized: call "
+                           "reserve() again, or make the plan again");
         if constexpr (automatic_parts::crosses<Policy>)
             return policy(p, memory.of_staged());
         else

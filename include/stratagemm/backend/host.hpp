@@ -16,18 +16,20 @@
 
 STRATAGEMM_BEGIN
 
-#if defined(__x86_64__)
-// The leaf of a CPU that may have a tile unit.
+// The leaf of a CPU, which may have a tile unit.
 struct host_tile_operations : host_operations {
+    template <class Text = std::string>
+    static Text machine() {
+        return host_tile_rate::processor<Text>();
+    }
+#if defined(__x86_64__)
     static bool has_tiles() { return current_isa().isa == host_isa::amx && current_isa().available; }
     template <class Text = std::string> // as host_tile_rate::get(), and for the same reason
     static double tile_rate() {
         return host_tile_rate::get<Text>();
     }
-};
-#else
-using host_tile_operations = host_operations;
 #endif
+};
 
 struct host {
     int threads = 0; // 0: all that OpenMP offers; one if the program is compiled without it

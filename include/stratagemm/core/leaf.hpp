@@ -64,6 +64,13 @@ concept tiled_host_leaf = host_leaf<L> && requires(L const& l) {
     { l.tile_rate() } -> std::same_as<double>;
 };
 
+// A leaf that names its machine: machine() is the processor, or a device with its driver, as text. Measurements that are
+// kept are found by it.
+template <class L>
+concept named_leaf = requires(L const& l) {
+    { l.machine() } -> std::same_as<std::string>;
+};
+
 // A constant text, such as a literal; any other text does not compile. Its address identifies it. The hash
 // (FNV-1a) tells texts apart that lay at one address one after the other, in libraries that were loaded and
 // unloaded.

@@ -4,14 +4,19 @@
 #include "unit/support.hpp"
 
 #include <stratagemm/algorithm/automatic.hpp>
+#include <stratagemm/algorithm/automatic/tuning.hpp>
 #include <stratagemm/algorithm/recursive.hpp>
 #include <stratagemm/stratagemm.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <string>
+#include <unistd.h>
+#include <vector>
 
 namespace sg = stratagemm;
 using sg::index_t;
@@ -32,6 +37,34 @@ struct rated : sg::host {
         if (asked) ++*asked;
         return factor * sg::host::estimate(s);
     }
+};
+
+// Slow, without workspace, and estimated to be fast.
+struct boastful : sg::reference {
+    static constexpr bool is_backend = false;
+    template <class S>
+    double estimate(S const&) const {
+        return 1e-9;
+    }
+};
+
+// A cache of its own.
+class folder_of_programs {
+public:
+    folder_of_programs()
+        : path_(std::filesystem::temp_directory_path() /
+                ("stratagemm_automatic_" + std::to_string(getpid()))) {
+        clear();
+        setenv("STRATAGEMM_CACHE_DIR", path_.c_str(), 1);
+    }
+    ~folder_of_programs() {
+        clear();
+        unsetenv("STRATAGEMM_CACHE_DIR");
+    }
+    void clear() const { std::filesystem::remove_all(path_); }
+
+private:
+    std::filesystem::path path_;
 };
 
 // Shapes of many kinds, the same in every run.
@@ -317,4 +350,47 @@ TEST_CASE("automatic tells its candidates as a table") {
     CHECK(contains(out.str(), told.taken()->description));
     std::string const text = out.str();
     CHECK(std::count(text.begin(), text.end(), '\n') == 3 + static_cast<long>(told.candidates.size()));
+}
+
+TEST_CASE("automatic chooses by stored times, which tune() alone measures") {
+    folder_of_programs const here;
+    sg::recursive const blocks{sg::host{}, {.leaf_bytes = 4000}};
+    sg::shape<float> const s{90, 100, 110}, other{91, 100, 110};
+    sg::automatic const policy{rated{1e6}, blocks};
+    std::string const by_estimate = policy.describe(s), of_other = policy.describe(other);
+    CHECK(contains(by_estimate, "automatic: recursive"));
+    auto const tuned = sg::tune(policy, std::vector{s}, 0.01);
+    REQUIRE(tuned);
+    // Blocks of a few lines are far slower than the host, whatever that says of itself.
+    CHECK(contains(policy.describe(s), "automatic: host"));
+    auto const told = policy.explain(s);
+    CAPTURE(told.text());
+    for (auto const& x : told.candidates) {
+        CHECK(x.measured > 0);
+        CHECK(told.taken()->measured <= x.measured);
+    }
+    CHECK(contains(told.text(), "measured"));
+    CHECK(policy.describe(other) == of_other);
+    // Another process, which has policies of its own, finds the times; the same list without a cache does not.
+    CHECK(contains(sg::automatic{rated{1e6}, blocks}.describe(s), "automatic: host"));
+    // A policy that would run otherwise than what was measured has no time, and its estimate does not count.
+    sg::recursive const smaller{sg::host{}, {.leaf_bytes = 40}};
+    CHECK(contains(sg::automatic{rated{1e6}, smaller}.describe(s), "automatic: host"));
+    here.clear();
+    CHECK(contains(sg::automatic{rated{1e6}, blocks}.describe(s), "automatic: recursive"));
+}
+
+TEST_CASE("a plan from before tuning is refused where it has too little workspace") {
+    folder_of_programs const here;
+    auto const a = support::fractions<double>(200, 200, 1);
+    sg::matrix<double> c(200, 200);
+    sg::automatic const policy{sg::recursive{sg::host{}}, boastful{}};
+    sg::plan const plan(policy, sg::shape<double>{200, 200, 200});
+    auto arena = plan.reserve();
+    plan.run(a, a, c, arena);
+    REQUIRE(sg::tune(policy, std::vector{sg::shape<double>{200, 200, 200}}, 0.01));
+    auto const refused = plan.try_run(sg::product(a, a, c), arena);
+    REQUIRE_FALSE(refused);
+    CHECK(contains(refused.error().what(), "again"));
+    sg::gemm(policy, a, a, c);
 }

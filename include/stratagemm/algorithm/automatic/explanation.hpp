@@ -13,6 +13,7 @@ struct explanation {
         std::string name;        // its first words
         std::string description; // all that it says of itself for this shape
         double seconds = 0;      // as predicted, with all threads
+        double measured = -1;    // as tune() measured; less than 0 if it did not
         footprint workspace;
         bound error;
         bool taken = false;
@@ -31,10 +32,15 @@ struct explanation {
 
     // A table. The candidate that is taken is marked.
     std::string text() const {
-        std::string all = product + '\n' + line(" ", "predicted", "workspace", "error bound", "policy", "");
+        bool tuned = false;
+        for (candidate const& x : candidates) tuned |= x.measured > 0;
+        std::string all =
+            product + '\n' +
+            line(" ", "predicted", tuned ? "measured" : nullptr, "workspace", "error bound", "policy", "");
         for (candidate const& x : candidates) {
-            std::string const error = number(x.error.worst, "%.1e") + (x.error.normwise ? " of norms" : "");
-            all += line(x.taken ? ">" : " ", time(x.seconds),
+            std::string const error = number(x.error.worst, "%.1e") + (x.error.normwise ? " of norms" : ""),
+                              measured = x.measured > 0 ? time(x.measured) : "";
+            all += line(x.taken ? ">" : " ", time(x.seconds), tuned ? measured.c_str() : nullptr,
                         bytes(x.workspace.host + x.workspace.pinned + x.workspace.device), error, x.name,
                         x.reason);
         }
@@ -67,12 +73,17 @@ struct explanation {
     }
 
 private:
-    static std::string line(char const* mark, std::string const& seconds, std::string const& workspace,
-                            std::string const& error, std::string const& name, std::string const& reason) {
-        char text[400];
-        __builtin_snprintf(text, sizeof(text), "%s %10s %10s  %-16s %-18s %s\n", mark, seconds.c_str(),
-                           workspace.c_str(), error.c_str(), name.c_str(), reason.c_str());
-        return text;
+    static std::string line(char const* mark, std::string const& seconds, char const* measured,
+                            std::string const& workspace, std::string const& error, std::string const& name,
+                            std::string const& reason) {
+        char text[100], more[100] = "";
+        __builtin_snprintf(text, sizeof(text), "%s %10s", mark, seconds.c_str());
+        if (measured) __builtin_snprintf(more, sizeof(more), " %10s", measured);
+        std::string all = std::string(text) + more;
+        __builtin_snprintf(text, sizeof(text), " %10s  %-16s ", workspace.c_str(), error.c_str());
+        all += text + name;
+        for (std::size_t x = name.size(); x < 18; ++x) all += ' ';
+        return all + ' ' + reason + '\n';
     }
 };
 

@@ -30,6 +30,8 @@ public:
         return limits;
     }
 
+    std::string machine() const { return session_->target(); }
+
     // See warpgroup_leaf in core/leaf.hpp.
     using tile_map = CUtensorMap;
     int warpgroup_units() const {

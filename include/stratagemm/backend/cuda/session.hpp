@@ -83,6 +83,10 @@ public:
     cuda_configuration tuned_for(tuning_bucket const& b) {
         return tuning_ ? tuning_->find(b) : cuda_configuration{};
     }
+    // The device and the compiler of its kernels.
+    std::string target() const {
+        return device_.name + ' ' + device_.architecture() + ", nvrtc " + cuda_compiler::get().version();
+    }
     void keep_tuned(tuning_bucket const& b, cuda_configuration const& tile) { tuning_->keep(b, tile); }
 
     // The first call for a key compiles the kernel, from the source that make() gives.
@@ -224,10 +228,7 @@ private:
         }
         // The tuning comes before the context and the pool: nothing would give these back if there were no memory for
         // the tuning.
-        tuning_.emplace(program_store::standard(),
-                        device_.name + ' ' + device_.architecture() + ", nvrtc " +
-                            cuda_compiler::get().version(),
-                        kernels_of_tuning());
+        tuning_.emplace(program_store::standard(), target(), kernels_of_tuning());
         CUdevice id = 0;
         (void)driver().cuDeviceGet(&id, ordinal);
         if (CUresult const code = driver().cuDevicePrimaryCtxRetain(&context_, id); code != CUDA_SUCCESS) {

@@ -55,15 +55,6 @@ public:
         return {processor<Text>(), "tile rate", rates};
     }
 
-private:
-    template <class Text>
-    [[gnu::cold]] static result<int> stored() {
-        Text text;
-        if (!load_entry(standard_cache_folder<Text>(), key<Text>(), text)) return unmeasured;
-        char* end = nullptr;
-        long const rate = std::strtol(text.c_str(), &end, 10);
-        return *end == '\0' && rate >= least && rate <= most ? static_cast<int>(rate) : unmeasured;
-    }
     // The processor's family, model and stepping, and its name.
     template <class Text>
     static Text processor() {
@@ -82,6 +73,16 @@ private:
 #else
         return "host, ";
 #endif
+    }
+
+private:
+    template <class Text>
+    [[gnu::cold]] static result<int> stored() {
+        Text text;
+        if (!load_entry(standard_cache_folder<Text>(), key<Text>(), text)) return unmeasured;
+        char* end = nullptr;
+        long const rate = std::strtol(text.c_str(), &end, 10);
+        return *end == '\0' && rate >= least && rate <= most ? static_cast<int>(rate) : unmeasured;
     }
 
     static inline int current_ = 0;

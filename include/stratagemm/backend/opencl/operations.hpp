@@ -33,6 +33,8 @@ public:
         return limits;
     }
 
+    std::string machine() const { return session_->target(); }
+
     // The same device, and a queue of its own, in no order with this one but by events.
     result<opencl_operations> fork() const {
         auto session = or_no_memory([&] { return session_->fork(); });

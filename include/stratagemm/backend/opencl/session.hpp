@@ -195,6 +195,10 @@ public:
         return buffer;
     }
 
+    // The device and its driver.
+    std::string target() const {
+        return device_.name + '\n' + device_.driver + '\n' + device_.version + '\n' + device_.platform_name;
+    }
     tuning_store<opencl_tile>& tuning() { return shared_->tuning; }
     transfer_pool<opencl_event>& transfers() { return shared_->transfers; }
 
@@ -206,10 +210,6 @@ public:
 
 private:
     void fail(cl_int code, std::string const& what) { fault_ = opencl_error(code, what); }
-
-    std::string target() const {
-        return device_.name + '\n' + device_.driver + '\n' + device_.version + '\n' + device_.platform_name;
-    }
 
     result<opencl_compiled> compile(opencl_source const& source) const {
         if (source.uses_double && !device_.has_double)

@@ -1,0 +1,12 @@
+// bench_automatic_opencl [SEED [COUNT [SECONDS]]]: what `automatic` chooses on a device (automatic.hpp).
+#include "automatic.hpp"
+
+#include <stratagemm/backend/opencl.hpp>
+
+int main(int argc, char** argv) {
+    stratagemm::opencl const gpu;
+    if (auto const s = gpu.ready(); !s) return std::puts(s.error().what()), 77;
+    bench::judge judge(gpu, bench::device_place<stratagemm::opencl>{gpu}, 2048, 1e9);
+    bench::arguments const x(argc, argv);
+    judge.run<float, double, std::complex<float>>(static_cast<unsigned>(x.seed), x.count, x.seconds);
+}
