@@ -6,6 +6,7 @@
 #   bench/run.sh fit [FILES]  measures random shapes and fits the costs that the host estimates with; FILES: what
 #                             was measured before is fitted again
 #   bench/run.sh choices [SEED [COUNT [THREADS]]]   what the host chooses against every other way on it
+#   bench/run.sh automatic [BACKEND [SEED [COUNT]]]   what the policy automatic chooses against all that it could choose
 #   bench/run.sh out_of_core [N [MIB [DEVICES]]]
 #   bench/run.sh sparse [events [SIDE] | csr [N]], sparse host [filter | files], and sparse opencl [filter]
 #   bench/run.sh fft [host|opencl|cuda [filter]], fft host errors, fft variants, fft toeplitz, fft dense, fft kronecker   transforms
@@ -15,7 +16,7 @@ set -eu
 
 backend=${1:?usage: bench/run.sh BACKEND [filter]}
 case $backend-${2-} in
-emulation-cuda | accuracy-cuda | sparse-host | sparse-opencl | approximate-cuda | fft-*)
+emulation-cuda | accuracy-cuda | sparse-host | sparse-opencl | approximate-cuda | automatic-opencl | automatic-cuda | fft-*)
     backend=${backend}_${2:-host}
     [ $# -eq 1 ] || shift
     ;;
@@ -25,6 +26,10 @@ filter=$(printf '%s' "${2-}" | sed 's/, / /g; s/ /[\/_]/g')
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${STRATAGEMM_BENCH_BUILD:-$root/build/bench}
 program=bench_$backend
+
+case $backend in
+automatic) [ $# -eq 1 ] || shift ;; # the host
+esac
 
 case $backend in
 sweep | estimate)
@@ -72,7 +77,7 @@ fit)
     sh "$root/bench/fit.sh" "${2-}"
     exit
     ;;
-out_of_core | sparse | sparse_host | sparse_opencl | approximate_cuda | choices)
+automatic | automatic_opencl | automatic_cuda | out_of_core | sparse | sparse_host | sparse_opencl | approximate_cuda | choices)
     shift
     sh "$root/bench/build.sh" "$program"
     if [ "$backend" = sparse_host ]; then
@@ -83,7 +88,7 @@ out_of_core | sparse | sparse_host | sparse_opencl | approximate_cuda | choices)
     ;;
 host | opencl | cuda | emulation | emulation_cuda | accuracy | accuracy_cuda) ;;
 *)
-    echo "bench/run.sh: there is no benchmark program for '$backend'; there are host, opencl, cuda, emulation, accuracy, sweep, estimate, fit, choices, out_of_core, sparse, fft, approximate" >&2
+    echo "bench/run.sh: there is no benchmark program for '$backend'; there are host, opencl, cuda, emulation, accuracy, sweep, estimate, fit, choices, automatic, out_of_core, sparse, fft, approximate" >&2
     exit 2
     ;;
 esac
