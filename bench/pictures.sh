@@ -1,6 +1,7 @@
 #!/bin/sh
 # Measures what a picture shows, and draws it: a page of HTML and an SVG.
-#   bench/pictures.sh roofline host|opencl|cuda
+#   bench/pictures.sh roofline|crossovers host|opencl|cuda
+#   bench/pictures.sh gfx803 FOLDER             counts the instructions of the kernels in FOLDER, and measures nothing
 #   bench/pictures.sh --draw KIND DATA PAGE     draws what was measured before: PAGE.html and PAGE.svg
 # The build folder is ${STRATAGEMM_BENCH_BUILD:-build/bench}; results are written below it.
 set -eu
@@ -20,8 +21,33 @@ if [ "$1" = --draw ]; then
     draw "$@"
     exit
 fi
+if [ "$1" = gfx803 ]; then
+    mkdir -p "$build"
+    page=$build/roofline-gfx803
+    result=0
+    sh "$root/tests/kernels/gfx803.sh" "$2" >"$page.txt" || result=$?
+    [ "$result" -ne 77 ] || { cat "$page.txt" && exit 77; }
+    draw gfx803 "$page.txt" "$page"
+    cat "$page.txt"
+    printf '\npredicted: %s\npictures: %s\npage: %s\n' "$page.txt" "$page.svg" "$page.html"
+    exit "$result"
+fi
 kind=$1 backend=$2 page=$build/$1-$2
-sh "$root/bench/build.sh" "bench_$backend"
-"$build/bench/bench_$backend" "--$kind" --data="$page.txt" --report="$page-cases.html"
+case $kind in
+roofline)
+    sh "$root/bench/build.sh" "bench_$backend"
+    "$build/bench/bench_$backend" --roofline --data="$page.measured" --report="$page-cases.html"
+    printf '\nall cases: %s' "$page-cases.html"
+    ;;
+crossovers)
+    sh "$root/bench/build.sh" "bench_crossovers_$backend"
+    "$build/bench/bench_crossovers_$backend" "$page.measured"
+    ;;
+esac
+{
+    printf 'about | command | ./dev %s %s\nabout | date | %s\n' "$kind" "$backend" "$(date -u +%Y-%m-%d)"
+    cat "$page.measured"
+} >"$page.txt"
+rm "$page.measured"
 draw "$kind" "$page.txt" "$page"
-printf '\nmeasured: %s\nall cases: %s\npictures: %s\npage: %s\n' "$page.txt" "$page-cases.html" "$page.svg" "$page.html"
+printf '\nmeasured: %s\npictures: %s\npage: %s\n' "$page.txt" "$page.svg" "$page.html"

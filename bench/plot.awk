@@ -6,11 +6,12 @@
 #   panel TEXT      caption TEXT
 #   x KIND TEXT     y KIND TEXT           the axes of the panel; KIND is log or linear
 #   from X          to X                  the axis of X reaches there at least
-#   line NAME STYLE                       STYLE is ours, peer, predicted, reference or band
+#   line NAME STYLE                       STYLE is ours, peer, predicted, or dots: ours, not joined
 #   at X Y [LABEL]                        a point of that line
 #   slope NAME RATE TOP                   the least of RATE x and TOP, dashed, for all x of the panel
 #   level NAME Y                          a dashed line at Y
-# A name has one colour on the whole page. A predicted line has the colour of the line that is named before it.
+# A name has one colour on the whole page. A predicted line has the colour of the line before it; one name
+# stands for all of them.
 
 function fmt(v,    a) {
     a = v < 0 ? -v : v
@@ -45,38 +46,44 @@ function text_at(places, anchor, what, extra,    i, j, x, wide, hit) {
 }
 function path(d, extra) { drawn = drawn "<path d=\"" d "\"" extra "/>\n" }
 
-# In lines of at most so many letters, from y on; gives the y behind them.
-function wrapped(what, y, letters, extra,    n, word, i, row) {
+# In lines of at most so many letters, below y; gives the y of the last.
+function wrapped(what, y, letters, size, extra,    n, word, i, row) {
     n = split(what, word, " ")
-    row = word[1]
-    for (i = 2; i <= n; ++i)
-        if (length(row " " word[i]) <= letters) row = row " " word[i]
-        else { y += 17; text(4, y, 13, "start", row, extra); row = word[i] }
-    if (n) { y += 17; text(4, y, 13, "start", row, extra) }
+    for (i = 1; i <= n; ++i) {
+        row = row (row == "" ? "" : " ") word[i]
+        if (i < n && length(row " " word[i + 1]) <= letters) continue
+        y += int(size * 1.3)
+        text(4, y, size, "start", row, extra)
+        row = ""
+    }
     return y
 }
 
 function colour_of(name, style) {
-    if (style == "ours") return "#c8401c"
+    if (style == "ours" || style == "dots") return "#c8401c"
     if (!(name in colours)) colours[name] = palette[colours_used++ % 7 + 1]
     return colours[name]
 }
 
-# The names of lines, with their colours.
-function legend(y,    i, x, wide) {
-    x = 4; y += 18
-    for (i = 1; i <= lines; ++i) {
-        if (style[i] == "band") continue
-        wide = 26 + 7.8 * length(name[i]) + 10
-        if (x > 4 && x + wide > width) { x = 4; y += 18 }
-        path(sprintf("M%.1f %.1fh16", x, y - 4), stroke_of(i))
-        text(x + 21, y, 13, "start", name[i], "")
-        x += wide
-    }
+# The names of lines, with their colours; one name for all that are predicted.
+function legend(y,    i, dashes) {
+    legend_x = 4; y += 18
+    for (i = 1; i <= lines; ++i)
+        if (style[i] != "predicted") y = named(y, name[i], stroke_of(i))
+        else dashes = name[i]
+    if (dashes != "") y = named(y, dashes, " fill=\"none\" stroke=\"#57606a\" stroke-width=\"1.8\" stroke-dasharray=\"5 4\"")
+    return y
+}
+function named(y, what, stroke,    wide) {
+    wide = 36 + 7.8 * length(what)
+    if (legend_x > 4 && legend_x + wide > width) { legend_x = 4; y += 18 }
+    path(sprintf("M%.1f %.1fh16", legend_x, y - 4), stroke)
+    text(legend_x + 21, y, 13, "start", what, "")
+    legend_x += wide
     return y
 }
 function stroke_of(i) {
-    return " fill=\"none\" stroke-linejoin=\"round\" stroke=\"" colour[i] "\" stroke-width=\"" (style[i] == "ours" ? 3 : 1.8) "\"" \
+    return " fill=\"none\" stroke-linejoin=\"round\" stroke=\"" colour[i] "\" stroke-width=\"" (style[i] == "ours" || style[i] == "dots" ? 3 : 1.8) "\"" \
         (style[i] == "predicted" ? " stroke-dasharray=\"5 4\"" : "")
 }
 
@@ -156,12 +163,12 @@ function line(i,    j, d, first, dots) {
     for (j = 1; j <= points; ++j) if (of[j] == i) {
         d = d sprintf("%s%.1f %.1f", first ? "M" : "L", px(at_x[j]), py(at_y[j]))
         first = 0
-        if (style[i] != "predicted" && style[i] != "band")
+        if (style[i] != "predicted")
             dots = dots sprintf("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%s\" fill=\"%s\"/>\n", px(at_x[j]), py(at_y[j]),
-                                style[i] == "ours" ? 3.6 : 2.4, colour[i])
+                                style[i] == "peer" ? 2.4 : 3.6, colour[i])
         if (at_label[j] != "") labels = labels j " "
     }
-    path(d, stroke_of(i))
+    if (style[i] != "dots") path(d, stroke_of(i))
     drawn = drawn dots
 }
 function label_points(    n, j, i, x, anchor) {
@@ -181,7 +188,7 @@ function draw(    y, i) {
     drawn = ""
     text(4, 16, 15, "start", panel, " font-weight=\"bold\"")
     y = 18
-    if (caption != "") y = wrapped(caption, y, 54, " class=\"quiet\"")
+    if (caption != "") y = wrapped(caption, y, 54, 13, " class=\"quiet\"")
     y = legend(y)
     text(4, y + 20, 13, "start", ylabel, " class=\"quiet\"")
     top = y + 30; bottom = top + 240; height = bottom + 46
@@ -223,10 +230,8 @@ function end_panels() { end_panel(); if (in_panels) { body = body "</div>\n"; in
 # A heading of the picture.
 function heading(what, size) {
     drawn = ""
-    total += 24
-    text(4, total, size, "start", what, " font-weight=\"bold\"")
+    total = wrapped(what, total + 7, int(680 / size), size, " font-weight=\"bold\"") + 10
     body = body drawn
-    total += 10
 }
 
 BEGIN {
@@ -242,7 +247,7 @@ $1 == "title" { title = $2; if (form == "svg") heading($2, 17); next }
 $1 == "note" {
     end_panels()
     if (form == "html") body = body "<p>" safe($2) "</p>\n"
-    else { drawn = ""; total = wrapped($2, total, 54, " class=\"quiet\"") + 10; body = body drawn }
+    else { drawn = ""; total = wrapped($2, total, 54, 13, " class=\"quiet\"") + 10; body = body drawn }
     next
 }
 $1 == "section" {
@@ -268,7 +273,7 @@ $1 == "y" { ykind = $2; ylabel = $3; next }
 $1 == "line" {
     ++lines
     name[lines] = $2; style[lines] = $3
-    colour[lines] = $3 == "predicted" && lines > 1 ? colour[lines - 1] : $3 == "reference" ? "#57606a" : colour_of($2, $3)
+    colour[lines] = $3 == "predicted" && lines > 1 ? colour[lines - 1] : colour_of($2, $3)
     next
 }
 $1 == "at" { ++points; of[points] = lines; at_x[points] = $2; at_y[points] = $3; at_label[points] = $4; next }

@@ -1,7 +1,6 @@
 #include "roofline.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <fstream>
 #include <iomanip>
 #include <iostream>
@@ -38,13 +37,6 @@ void write_points(std::ostream& out, result const& r, bench_case const& c) {
             << " | " << r.label << " | " << why << '\n';
 }
 
-std::string today() {
-    std::time_t const now = std::time(nullptr);
-    char date[16] = "";
-    std::strftime(date, sizeof(date), "%Y-%m-%d", std::gmtime(&now));
-    return date;
-}
-
 } // namespace
 
 std::vector<bench_case> roofline_cases(roofline_domain const& domain) {
@@ -74,7 +66,6 @@ int run_roofline(std::string const& backend, options const& o, roofline_domain c
         arena a = open();
         a.fields.resize(1);
         std::erase_if(a.fields[0], [](auto const& who) { return who->part() == role::information; });
-        data << "about | command | ./dev roofline " << backend << "\nabout | date | " << today() << '\n';
         for (auto const& [key, value] : a.on->about(domain.threads))
             if (key != "date") data << "about | " << key << " | " << value << '\n';
         for (auto const& who : a.fields[0])

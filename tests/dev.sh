@@ -54,6 +54,7 @@ refuses "no backend 'nosuch' to sweep" bench sweep nosuch
 refuses "no type 'nosuch'" demo 64 nosuch
 refuses "'nosuch' has no roofline" roofline nosuch
 refuses "'2' has no roofline" roofline host 2
+refuses "'nosuch' has no crossovers" crossovers nosuch
 if git rev-parse --verify --quiet HEAD >/dev/null 2>&1; then
     refuses "no case of against_host matches 'nosuchcase'" bench against HEAD nosuchcase
     refuses "no case of against_opencl matches 'nosuchcase'" bench against HEAD opencl nosuchcase
@@ -62,10 +63,11 @@ if [ ! -e /dev/nvidia0 ] && ! /sbin/ldconfig -p | grep -q 'libcuda\.so\.1'; then
     refuses "no driver of an NVIDIA device" bench cuda
     refuses "no driver of an NVIDIA device" bench sparse csr
     refuses "no driver of an NVIDIA device" roofline cuda
+    refuses "no driver of an NVIDIA device" crossovers cuda
 fi
 
 # What a command can use and does without is named, and is installed only if that was asked for.
-for command in test 'bench host sgemm/512' 'bench opencl quick' 'bench sparse host' roofline; do
+for command in test 'bench host sgemm/512' 'bench opencl quick' 'bench sparse host' roofline 'crossovers opencl'; do
     # shellcheck disable=SC2086
     run $command
     [ "$called" = 'cmake ' ] || wrong "./dev $command calls: $called"

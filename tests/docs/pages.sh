@@ -24,7 +24,7 @@ TEXT
     for found in 'script: .*missing' 'pixels wide' 'pixels: small' 'cut: behind' 'one over the other: over'; do
         printf '%s\n' "$said" | grep -q "$found" || { echo "not found on a page that has it: $found" && exit 1; }
     done
-    for data in "$root"/bench/results/roofline-*.txt "$root"/bench/results/crossovers-*.txt; do
+    for data in "$root"/bench/results/roofline-*.txt "$root"/bench/results/crossovers-*.txt "$root"/bench/results/gfx803-*.txt; do
         [ -e "$data" ] || continue
         name=$(basename "$data" .txt)
         sh "$root/bench/pictures.sh" --draw "${name%%-*}" "$data" "$work/$name"
