@@ -11,6 +11,7 @@
 #include "engine/small.hpp"
 #include "engine/wgmma.hpp"
 
+#include <type_traits>
 #include <variant>
 
 STRATAGEMM_BEGIN
