@@ -6,6 +6,7 @@
 #include "reference_products.hpp"
 #include "trial.hpp"
 
+#include <stratagemm/algorithm/automatic.hpp>
 #include <stratagemm/algorithm/compressed.hpp>
 #include <stratagemm/algorithm/monte_carlo.hpp>
 #include <stratagemm/algorithm/sketched.hpp>
@@ -93,6 +94,13 @@ void for_each_policy(std::uint64_t turn, F&& f) {
             f("compressed{host, {.tolerance = 0.5, .confidence = 0.9, .otherwise = otherwise::exact}}",
               sg::compressed{laborious{many}, few_buckets});
     }
+
+    // Of layers that are tried by themselves: what is taken is the one, or the other.
+    if (turn % 10 == 8)
+        f("automatic{strassen{host, {.levels = 1}}, host, {.normwise = true}}",
+          sg::automatic{sg::strassen{one, {.levels = 1}}, laborious{many}, {.normwise = true}});
+    else if (turn % 10 == 3)
+        f("automatic{ozaki{host}, host}", sg::automatic{sg::ozaki{eager{untiled{many}}}, laborious{many}});
 
     // Those that do many products take turns, and rest now and then.
     switch (turn % 10) {
