@@ -10,6 +10,7 @@
 namespace stratagemm_blas {
 
 template void gemm(caller const&, product_call<sg::bfloat16, float> const&);
+template void gemm(caller const&, product_call<sg::bfloat16, float, sg::bfloat16> const&);
 
 namespace {
 

@@ -1,5 +1,5 @@
-// Products of narrow types, which BLAS itself does not have: sbgemm as in OpenBLAS, gemm_s8u8s32 as in oneMKL. The
-// first is gemm of routines.hpp, for bfloat16 and float.
+// Products of narrow types, which BLAS itself does not have: sbgemm and bgemm as in OpenBLAS, gemm_s8u8s32 as in oneMKL.
+// The first two are gemm of routines.hpp, for bfloat16 into float and into bfloat16.
 #pragma once
 
 #include "routines.hpp"

@@ -7,8 +7,8 @@
 
 namespace stratagemm_blas {
 
-// C = alpha op(A) op(B) + beta C. S: the type of C and the factors.
-template <class T, class S = T>
+// C = alpha op(A) op(B) + beta C. S: the type of sums and factors. U: the type of C.
+template <class T, class S = T, class U = S>
 struct product_call {
     op transa, transb; // 1, 2
     index_t m, n, k;   // 3, 4, 5
@@ -18,11 +18,11 @@ struct product_call {
     T const* b;        // 9
     index_t ldb;       // 10
     S beta;            // 11
-    S* c;              // 12
+    U* c;              // 12
     index_t ldc;       // 13
 };
-template <class T, class S = T>
-void gemm(caller const& who, product_call<T, S> const& call);
+template <class T, class S = T, class U = S>
+void gemm(caller const& who, product_call<T, S, U> const& call);
 // The same into one triangle of a square C: uplo comes first, and there is no m.
 template <class T>
 void gemmt(caller const& who, half uplo, product_call<T> const& call);

@@ -20,33 +20,33 @@ int first_wrong(check const (&all)[N]) {
 }
 
 // The operands of a product, as they are multiplied.
-template <class T, class S>
-sg::view<T const> left_operand(caller const& who, product_call<T, S> const& p) {
+template <class T, class S, class U>
+sg::view<T const> left_operand(caller const& who, product_call<T, S, U> const& p) {
     bool const t = turns(p.transa);
     return applied(p.transa, stored(who, p.a, t ? p.k : p.m, t ? p.m : p.k, p.lda));
 }
-template <class T, class S>
-sg::view<T const> right_operand(caller const& who, product_call<T, S> const& p) {
+template <class T, class S, class U>
+sg::view<T const> right_operand(caller const& who, product_call<T, S, U> const& p) {
     bool const t = turns(p.transb);
     return applied(p.transb, stored(who, p.b, t ? p.n : p.k, t ? p.k : p.n, p.ldb));
 }
-template <class T, class S>
-bool is_a_short(caller const& who, product_call<T, S> const& p) {
+template <class T, class S, class U>
+bool is_a_short(caller const& who, product_call<T, S, U> const& p) {
     bool const t = turns(p.transa);
     return is_short(who, p.lda, t ? p.k : p.m, t ? p.m : p.k);
 }
-template <class T, class S>
-bool is_b_short(caller const& who, product_call<T, S> const& p) {
+template <class T, class S, class U>
+bool is_b_short(caller const& who, product_call<T, S, U> const& p) {
     bool const t = turns(p.transb);
     return is_short(who, p.ldb, t ? p.n : p.k, t ? p.k : p.n);
 }
 // Whether C stays as it is.
-template <class T, class S>
-bool is_done(product_call<T, S> const& p) {
+template <class T, class S, class U>
+bool is_done(product_call<T, S, U> const& p) {
     return p.m == 0 || p.n == 0 || ((p.alpha == S(0) || p.k == 0) && p.beta == S(1));
 }
-template <class T, class S>
-int wrong_in_gemm(caller const& who, product_call<T, S> const& p) {
+template <class T, class S, class U>
+int wrong_in_gemm(caller const& who, product_call<T, S, U> const& p) {
     return first_wrong({{1, p.transa == op::bad},
                         {2, p.transb == op::bad},
                         {3, p.m < 0},
@@ -57,8 +57,8 @@ int wrong_in_gemm(caller const& who, product_call<T, S> const& p) {
                         {13, is_short(who, p.ldc, p.m, p.n)}});
 }
 
-template <class T, class S>
-void gemm(caller const& who, product_call<T, S> const& p) {
+template <class T, class S, class U>
+void gemm(caller const& who, product_call<T, S, U> const& p) {
     if (int const wrong = wrong_in_gemm(who, p)) return refuse(who, wrong);
     if (is_done(p)) return;
     multiply(p.alpha, left_operand(who, p), right_operand(who, p), p.beta, stored(who, p.c, p.m, p.n, p.ldc));

@@ -3,7 +3,9 @@
 #include "../counts.hpp"
 #include "beneath.hpp"
 
+#include <iterator>
 #include <string>
+#include <vector>
 
 namespace stratagemm_blas {
 namespace {
@@ -13,8 +15,14 @@ namespace bindings = stratagemm_bindings;
 settings read() {
     constexpr char const* library = "stratagemm-blas";
     constexpr bindings::variables variables(library);
-    settings all{variables.read("STRATAGEMM_BLAS", bindings::policy_names()), {}};
-    all.chosen = bindings::policies()[static_cast<std::size_t>(all.policy)].policy;
+    auto const host = bindings::policy_names(), devices = device_policy_names();
+    std::vector<char const*> names(host.begin(), host.end());
+    names.insert(names.end(), devices.begin(), devices.end());
+    settings all{variables.read("STRATAGEMM_BLAS", names), {}, {}};
+    if (auto const on_device = all.policy - std::ssize(host); on_device < 0)
+        all.chosen = bindings::policies()[static_cast<std::size_t>(all.policy)].policy;
+    else if (std::string const why = open_device(on_device, all.device); !why.empty())
+        variables.refuse("STRATAGEMM_POLICY", std::string(all.policy_name) + ": " + why);
     if (std::string_view const next = variables.text("STRATAGEMM_BLAS_NEXT"); !next.empty())
         if (std::string const why = open_beneath(next.data()); !why.empty())
             variables.refuse("STRATAGEMM_BLAS_NEXT", why);

@@ -3,13 +3,16 @@
 
 #include "../policies.hpp"
 #include "../variables.hpp"
+#include "device.hpp"
 
 namespace stratagemm_blas {
 
 using stratagemm_bindings::any_policy;
 
 struct settings : stratagemm_bindings::settings {
-    any_policy chosen; // what STRATAGEMM_POLICY names
+    // What STRATAGEMM_POLICY names: a policy over a device, or one of the host.
+    device_policy device;
+    any_policy chosen;
 };
 
 // Ends the program with a message if a variable is wrong.

@@ -396,24 +396,27 @@ STRATAGEMM_BLAS_TYPES(STRATAGEMM_BLAS_TRSM)
 // bfloat16 as programs know it: its bits.
 using bits16 = sg::bfloat16;
 
-STRATAGEMM_BLAS_FORTRAN(sbgemm,
-                        (char const* transa, char const* transb, integer const* m, integer const* n,
-                         integer const* k, float const* alpha, bits16 const* a, integer const* lda,
-                         bits16 const* b, integer const* ldb, float const* beta, float* c,
-                         integer const* ldc),
-                        (transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc),
-                        2 * volume(*m, *n, *k),
-                        gemm<bits16, float>(fortran("sbgemm"), {op_of(*transa), op_of(*transb), *m, *n, *k,
-                                                                *alpha, a, *lda, b, *ldb, *beta, c, *ldc}))
-STRATAGEMM_BLAS_C(cblas_sbgemm,
-                  (int layout, int transa, int transb, integer m, integer n, integer k, float alpha,
-                   bits16 const* a, integer lda, bits16 const* b, integer ldb, float beta, float* c,
-                   integer ldc),
-                  (layout, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc), 2 * volume(m, n, k),
-                  with_layout(layout, "cblas_sbgemm", [&](caller const& who) {
-                      gemm<bits16, float>(
-                          who, {op_of(transa), op_of(transb), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc});
-                  }))
+// U: the type of C and of the factors, which are summed with as floats.
+#define STRATAGEMM_BLAS_BFLOAT16(NAME, U)                                                                    \
+    STRATAGEMM_BLAS_FORTRAN(                                                                                 \
+        NAME,                                                                                                \
+        (char const* transa, char const* transb, integer const* m, integer const* n, integer const* k,       \
+         U const* alpha, bits16 const* a, integer const* lda, bits16 const* b, integer const* ldb,           \
+         U const* beta, U* c, integer const* ldc),                                                           \
+        (transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc), 2 * volume(*m, *n, *k),              \
+        gemm<bits16, float, U>(fortran(#NAME), {op_of(*transa), op_of(*transb), *m, *n, *k, *alpha, a, *lda, \
+                                                b, *ldb, *beta, c, *ldc}))                                   \
+    STRATAGEMM_BLAS_C(cblas_##NAME,                                                                          \
+                      (int layout, int transa, int transb, integer m, integer n, integer k, U alpha,         \
+                       bits16 const* a, integer lda, bits16 const* b, integer ldb, U beta, U* c,             \
+                       integer ldc),                                                                         \
+                      (layout, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc),                \
+                      2 * volume(m, n, k), with_layout(layout, "cblas_" #NAME, [&](caller const& who) {      \
+                          gemm<bits16, float, U>(who, {op_of(transa), op_of(transb), m, n, k, alpha, a, lda, \
+                                                       b, ldb, beta, c, ldc});                               \
+                      }))
+STRATAGEMM_BLAS_BFLOAT16(sbgemm, float)
+STRATAGEMM_BLAS_BFLOAT16(bgemm, bits16)
 
 STRATAGEMM_BLAS_FORTRAN(gemm_s8u8s32,
                         (char const* transa, char const* transb, char const* offsetc, integer const* m,

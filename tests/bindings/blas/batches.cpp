@@ -33,7 +33,8 @@ struct groups {
 
 } // namespace
 
-TEMPLATE_TEST_CASE("gemm_batch_strided", "", float, double, std::complex<float>, std::complex<double>) {
+TEMPLATE_TEST_CASE("gemm_batch_strided", "[devices]", float, double, std::complex<float>,
+                   std::complex<double>) {
     using T = TestType;
     auto const a = numbers<T>(size * count, 1), b = numbers<T>(size * count, 2);
     for (language const l : {language::fortran, language::columns, language::rows})
@@ -58,7 +59,7 @@ TEMPLATE_TEST_CASE("gemm_batch_strided", "", float, double, std::complex<float>,
     REQUIRE(c == expected);
 }
 
-TEMPLATE_TEST_CASE("gemm_batch", "", float, double, std::complex<float>, std::complex<double>) {
+TEMPLATE_TEST_CASE("gemm_batch", "[devices]", float, double, std::complex<float>, std::complex<double>) {
     using T = TestType;
     auto const a = numbers<T>(size * count, 1), b = numbers<T>(size * count, 2);
     for (bool const is_c : {false, true}) {
@@ -94,7 +95,7 @@ TEMPLATE_TEST_CASE("gemm_batch", "", float, double, std::complex<float>, std::co
     }
 }
 
-TEST_CASE("C may share memory with A and B: their old values are multiplied") {
+TEST_CASE("C may share memory with A and B: their old values are multiplied", "[devices]") {
     auto const old = numbers<double>(3 * size, 4);
     for (int const a_at : {0, 3, size})
         for (int const b_at : {0, 5, 2 * size}) {

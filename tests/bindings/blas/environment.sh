@@ -18,6 +18,17 @@ says "'ozaki(fp16)' names no policy: character 9 is wrong" 2 'STRATAGEMM_POLICY=
 says "'ozaki(' names no policy: it ends too early" 2 'STRATAGEMM_POLICY=ozaki('
 says "'host,' names no policy: character 5 is wrong" 2 'STRATAGEMM_POLICY=host,'
 
+says "host, host(invariant)," 2 STRATAGEMM_POLICY=device
+says "ozaki(cuda), opencl" 2 STRATAGEMM_POLICY=device
+
+# Policies over devices: without a device, and without the library that knows how to use one.
+says "STRATAGEMM_POLICY: strassen(cuda): " 2 CUDA_VISIBLE_DEVICES= LD_LIBRARY_PATH= 'STRATAGEMM_POLICY=strassen(cuda)'
+cp "$library" "$folder/libalone.so"
+for device in cuda opencl; do
+    says "STRATAGEMM_POLICY: $device: needs libstratagemm-blas-$device.so beside this library: " 2 \
+        "LD_PRELOAD=$folder/libalone.so" STRATAGEMM_POLICY=$device
+done
+
 says "STRATAGEMM_BLAS_MIN: 'many' is no number of flops" 2 STRATAGEMM_BLAS_MIN=many
 says "STRATAGEMM_BLAS_MIN: '-1' is no number of flops" 2 STRATAGEMM_BLAS_MIN=-1
 says "STRATAGEMM_BLAS_REPORT: 'yes' is neither 0 nor 1" 2 STRATAGEMM_BLAS_REPORT=yes

@@ -280,4 +280,15 @@ TEMPLATE_TEST_CASE("trmm and trsm", "", float, double, std::complex<float>, std:
                         });
 }
 
+// A sample, since kernels of a device that a CPU stands in for take long.
+TEMPLATE_TEST_CASE("by the policy of the environment", "[devices]", float, double, std::complex<float>,
+                   std::complex<double>) {
+    for (language const l : {language::fortran, language::columns, language::rows})
+        for (std::uint64_t seed = 1; seed < 4; ++seed) {
+            try_gemm<TestType>('N', 'C', seed, l), try_gemm<TestType>('T', 'N', seed, l);
+            try_triangular<TestType>(seed % 2, 'L', 'U', 'T', 'N', seed, l);
+            try_rank<TestType>(is_complex<TestType>, true, 'L', 'N', seed, l);
+        }
+}
+
 } // namespace blas_test

@@ -1,4 +1,4 @@
-// Products of bfloat16 and of integers of 8 bits, against loops: all options, offsets, rounding, and what is out of
+// Products of bfloat16, into floats and into bfloat16, and of integers of 8 bits, against loops: all options, offsets, rounding, and what is out of
 // range.
 #include "catch.hpp"
 #include "matrices.hpp"
@@ -36,29 +36,47 @@ struct block {
     T operator()(char trans, int i, int j) { return trans == 'N' ? (*this)(i, j) : (*this)(j, i); }
 };
 
-void try_bfloat16(char ta, char tb, int m, int n, int k, float alpha, float beta, language l) {
+// U: the type of C and of the factors. All sums are integers that it holds, or is near enough to round to.
+template <class U>
+void try_bfloat16(std::string const& name, char ta, char tb, int m, int n, int k, float alpha, float beta,
+                  language l) {
     random_source random(static_cast<std::uint64_t>(m * 100 + k));
     auto const number = [&] { return static_cast<float>(random.below(9) - 4); };
     bool const by_rows = l == language::rows;
     block<sg::bfloat16> a(ta == 'N' ? m : k, ta == 'N' ? k : m, by_rows, number),
         b(tb == 'N' ? k : n, tb == 'N' ? n : k, by_rows, number);
-    block<float> c(m, n, by_rows, number), expected = c;
+    block<U> c(m, n, by_rows, number), expected = c;
     if (beta == 0)
         for (int i = 0; i < m; ++i)
-            for (int j = 0; j < n; ++j) c(i, j) = nan_of<float>();
+            for (int j = 0; j < n; ++j) c(i, j) = U(nan_of<float>());
     for (int i = 0; i < m; ++i)
         for (int j = 0; j < n; ++j) {
             float sum = 0;
             for (int q = 0; q < k; ++q) sum += float(a(ta, i, q)) * float(b(tb, q, j));
-            expected(i, j) = beta == 0 ? alpha * sum : alpha * sum + beta * c(i, j);
+            expected(i, j) = U(beta == 0 ? alpha * sum : alpha * sum + beta * float(c(i, j)));
         }
+    U const by = U(alpha), old = U(beta);
     if (l == language::fortran)
-        call("sbgemm_", &ta, &tb, &m, &n, &k, &alpha, a.memory.data(), &a.leading, b.memory.data(),
-             &b.leading, &beta, c.memory.data(), &c.leading);
+        call((name + "_").c_str(), &ta, &tb, &m, &n, &k, &by, a.memory.data(), &a.leading, b.memory.data(),
+             &b.leading, &old, c.memory.data(), &c.leading);
     else
-        call("cblas_sbgemm", by_rows ? 101 : 102, trans_number(ta), trans_number(tb), m, n, k, alpha,
-             a.memory.data(), a.leading, b.memory.data(), b.leading, beta, c.memory.data(), c.leading);
-    REQUIRE(c.memory == expected.memory);
+        call(("cblas_" + name).c_str(), by_rows ? 101 : 102, trans_number(ta), trans_number(tb), m, n, k, by,
+             a.memory.data(), a.leading, b.memory.data(), b.leading, old, c.memory.data(), c.leading);
+    INFO(name << ' ' << ta << tb << ' ' << m << ' ' << n << ' ' << k << ", language " << int(l));
+    bool const is_same = std::equal(c.memory.begin(), c.memory.end(), expected.memory.begin(),
+                                    [](U x, U y) { return float(x) == float(y); });
+    REQUIRE(is_same);
+}
+template <class U>
+void try_bfloat16(std::string const& name) {
+    for (language const l : languages)
+        for (char const ta : {'N', 'T'})
+            for (char const tb : {'N', 'T'})
+                for (int const m : {1, 5, 40}) {
+                    try_bfloat16<U>(name, ta, tb, m, 7, 33, 1, 0, l);
+                    try_bfloat16<U>(name, ta, tb, m, 1, 9, -2, 0.5f, l);
+                    try_bfloat16<U>(name, ta, tb, m, 30, 70, 0.5f, 1, l);
+                }
 }
 
 struct integer_options {
@@ -103,16 +121,8 @@ void try_integers(char ta, char tb, int m, int n, int k, integer_options const& 
 
 } // namespace
 
-TEST_CASE("sbgemm") {
-    for (language const l : languages)
-        for (char const ta : {'N', 'T'})
-            for (char const tb : {'N', 'T'})
-                for (int const m : {1, 5, 40}) {
-                    try_bfloat16(ta, tb, m, 7, 33, 1, 0, l);
-                    try_bfloat16(ta, tb, m, 1, 9, -2, 0.5f, l);
-                    try_bfloat16(ta, tb, m, 30, 70, 0.5f, 1, l);
-                }
-}
+TEST_CASE("sbgemm") { try_bfloat16<float>("sbgemm"); }
+TEST_CASE("bgemm", "[devices]") { try_bfloat16<sg::bfloat16>("bgemm"); }
 
 TEST_CASE("gemm_s8u8s32") {
     for (language const l : languages)

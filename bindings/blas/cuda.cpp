@@ -1,0 +1,21 @@
+// libstratagemm-blas-cuda.so: products on the first CUDA device.
+#include "device.inl.hpp"
+
+#include "../device_policies.hpp"
+
+namespace stratagemm_blas {
+namespace {
+
+struct policies {
+    static sg::status ready() { return sg::cuda{}.ready(); }
+    template <class F>
+    static sg::status with(std::ptrdiff_t policy, F const& f) {
+        return stratagemm_bindings::with_device_policy(
+            stratagemm_bindings::device_policy{static_cast<int>(policy)}, sg::cuda{}, f);
+    }
+};
+
+} // namespace
+} // namespace stratagemm_blas
+
+STRATAGEMM_BLAS_DEVICE(stratagemm_blas::policies)
