@@ -2,6 +2,8 @@
     python3 torch_times.py [FILTER] >before
     LD_PRELOAD=.../libstratagemm-cublas.so python3 torch_times.py [FILTER] >after
 Compare the two files line by line; each line is a case, its milliseconds, and its error relative to a product in double.
+Without FILTER two runs of training have to give the same bits, else the program ends with status 1; FILTER `training`
+is that alone.
 """
 
 import hashlib
@@ -102,9 +104,14 @@ def graph():
         return (y - model(x)).abs().max().item()
 
 
-products()
-if not wanted:
+same = True
+if wanted != "training":
+    products()
+if wanted in ("", "training"):
     for kind in (torch.float32, torch.bfloat16):
         first, second = train(kind), train(kind)
-        print(f"training in {str(kind)[6:]}: loss {first[0]:.6f}, weights {first[1]}", "the same again" if first == second else f"DIFFER: {second}")
+        same = same and first == second
+        again = "the same again" if first == second else f"DIFFER: {second}"
+        print(f"training in {str(kind)[6:]}: loss {first[0]:.6f}, weights {first[1]} {again}")
     print(f"a captured network differs by {graph():.1e}")
+sys.exit(not same)
