@@ -5,6 +5,8 @@
 # bench/fit.sh cuda [files]: measures what engines can do with random products on an NVIDIA device, into
 # bench/results/ways-cuda.txt, fits cuda/engine/tile_costs_table.hpp to it, and prints how far off what is chosen is. With
 # "files" it fits to ways-cuda-h200.txt.
+# bench/fit.sh opencl [files]: the same on the first OpenCL device, into bench/results/ways-opencl.txt and
+# opencl/costs_table.hpp, of which the rows of other families stay. With "files" it fits to ways-opencl-*.txt.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${STRATAGEMM_BENCH_BUILD:-$root/build/bench}
@@ -44,6 +46,23 @@ if [ "${1-}" = cuda ]; then
     fi
     table=$root/include/stratagemm/backend/cuda/engine/tile_costs_table.hpp
     "$build/bench/bench_fit_cuda" "$table" "$file"
+    if command -v clang-format >/dev/null; then clang-format -i "$table"; fi
+    exit 0
+fi
+if [ "${1-}" = opencl ]; then
+    sh "$root/bench/build.sh" bench_fit_opencl
+    set -- "${2-}" "$root"/bench/results/ways-opencl-*.txt
+    if [ "$1" != files ]; then
+        sh "$root/bench/build.sh" opencl_ways
+        set -- "" "$root/bench/results/ways-opencl.txt"
+        cache=$(mktemp -d)
+        STRATAGEMM_CACHE_DIR=$cache "$build/bench/opencl_ways" "" 1 100 sdicz 80 "$(nproc)" >"$2.new"
+        rm -rf "$cache"
+        mv "$2.new" "$2"
+    fi
+    shift
+    table=$root/include/stratagemm/backend/opencl/costs_table.hpp
+    "$build/bench/bench_fit_opencl" "$table" "$@"
     if command -v clang-format >/dev/null; then clang-format -i "$table"; fi
     exit 0
 fi

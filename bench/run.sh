@@ -3,8 +3,8 @@
 #   bench/run.sh BACKEND [filter]     filter: a regular expression over case names, or "quick"; for accuracy MxNxK
 #   bench/run.sh emulation cuda [filter]   and bench/run.sh accuracy cuda [size]: the same on a CUDA device
 #   bench/run.sh sweep|estimate [BACKEND [SEED [COUNT]]]   random shapes: against the peers, and against estimate()
-#   bench/run.sh fit [FILES]  measures random shapes and fits the costs that the host estimates with; FILES: what
-#                             was measured before is fitted again
+#   bench/run.sh fit [cuda|opencl] [files]  measures random shapes and fits the costs that the host estimates with, or a
+#                             device chooses by; files: what was measured before is fitted again
 #   bench/run.sh choices [SEED [COUNT [THREADS]]]   what the host chooses against every other way on it
 #   bench/run.sh automatic [BACKEND [SEED [COUNT]]]   what the policy automatic chooses against all that it could choose
 #   bench/run.sh out_of_core [N [MIB [DEVICES]]]
@@ -74,7 +74,8 @@ approximate)
     exit
     ;;
 fit)
-    sh "$root/bench/fit.sh" "${2-}"
+    shift
+    sh "$root/bench/fit.sh" "$@"
     exit
     ;;
 automatic | automatic_opencl | automatic_cuda | out_of_core | sparse | sparse_host | sparse_opencl | approximate_cuda | choices)

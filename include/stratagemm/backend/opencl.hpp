@@ -116,21 +116,11 @@ public:
                               opencl_roundings<typename S::b_form>);
     }
 
-    // From the model that chooses tiles, where it was fitted to a device of the family; else from the number of compute
-    // units, and what one of the family does. As for operands in row-major order.
+    // From the counts and costs that choose the kernel (docs/costs.md), as for operands in row-major order.
     template <class S>
     double estimate(S const& s) const {
-        using Scalar = accumulator_t<typename S::wide_type>;
-        opencl_sides const sides = sides_like(s);
-        opencl_choice const choice = choice_for<typename S::wide_type>(sides, !is_low(s), is_combined<S>);
-        if (double const modelled =
-                seconds_of(where(), type_letter<Scalar>(), sizeof(Scalar), sides, choice, invariant);
-            modelled > 0)
-            return modelled;
-        opencl_rates const one = rates_of(where().family);
-        constexpr bool wide = sizeof(real_t<typename S::a_type>) == 8;
-        return roofline(s, one.floats * where().compute_units / (wide ? one.doubles_slower : 1),
-                        leaf().limits().bandwidth, 10e-6);
+        return choice_for<typename S::wide_type>(sides_like(s), !is_low(s), is_combined<S>).clocks /
+               clock_of(where());
     }
 
     // As for a C in row-major order. A shape does not tell how operands lie: of few columns or rows, it says both.
@@ -283,7 +273,7 @@ private:
                  invariant,
                  s,
                  only,
-                 choose(session_->device(), sums, sizeof(Scalar), s, along_k, only, combined, invariant)};
+                 choose({session_->device(), sums, sizeof(Scalar), s, along_k, combined, invariant}, only)};
         return k.choice;
     }
 

@@ -10,21 +10,18 @@ STRATAGEMM_BEGIN
 
 enum class opencl_family { gfx803, gcn, rdna, nvidia, intel, cpu, other };
 
-// What a compute unit does in a second, roughly: operations on floats, bytes of memory; and how much longer doubles take.
-struct opencl_rates {
-    double floats, bytes, doubles_slower;
-};
-inline opencl_rates rates_of(opencl_family family) {
+// The bytes of memory that a compute unit moves in a second, roughly.
+inline double bytes_of_unit(opencl_family family) {
     switch (family) {
     case opencl_family::gfx803:
-    case opencl_family::gcn: return {140e9, 5e9, 16};
-    case opencl_family::rdna: return {200e9, 8e9, 16};
-    case opencl_family::nvidia: return {150e9, 10e9, 32};
-    case opencl_family::intel: return {10e9, 1e9, 4};
-    case opencl_family::cpu: return {20e9, 2e9, 2};
+    case opencl_family::gcn: return 5e9;
+    case opencl_family::rdna: return 8e9;
+    case opencl_family::nvidia: return 10e9;
+    case opencl_family::intel: return 1e9;
+    case opencl_family::cpu:
     case opencl_family::other: break;
     }
-    return {20e9, 2e9, 16};
+    return 2e9;
 }
 
 struct opencl_device {
