@@ -2,7 +2,7 @@
 //   cuda_ways [SEED [COUNT [TYPES [MOST [WORKERS]]]]]
 // TYPES are letters: s, d, w, b of float, double, bfloat16 and int8 (the default); t of floats that may be rounded to
 // tf32; 4 of fp8; c and z of complex numbers.
-// Up to MOST ways of a product are measured (by default 120): those that the costs say are good, and others by lot.
+// Up to MOST ways of a product are measured (by default 120): some of each engine that the costs say are good, and others by lot.
 // Processes, WORKERS of them, compile the kernels first, into the folder of STRATAGEMM_CACHE_DIR. The program needs
 // nothing but the driver and NVRTC, so that it can be carried to a machine. Operands take turns, so that they are not in
 // the second-level cache. cuda_ways.hpp says what is printed.
@@ -33,27 +33,24 @@ struct asked {
     int worker = -1, workers = 0; // which ways this process compiles
 };
 
-// Up to `most` ways: those of engines that name a few only, all whose cycles are within a half of the least, and others
-// by lot.
+// Up to `most` ways: those that the costs say are among the best of their engine, roughly, as many of each engine and
+// twice as many of one without tiles; and one of four by lot from all others.
 std::vector<cuda_way_taken> some_of(std::vector<cuda_way_taken> all, std::size_t most, std::mt19937& from) {
     std::shuffle(all.begin(), all.end(), from);
-    double least = 1e300;
-    std::map<std::size_t, std::size_t> of_engine;
-    for (auto const& w : all) ++of_engine[w.engine];
+    for (auto& w : all) w.way.cycles *= 1 + static_cast<double>(from()) * 0x1p-33;
+    std::sort(all.begin(), all.end(),
+              [](auto const& x, auto const& y) { return x.way.cycles < y.way.cycles; });
+    std::map<std::size_t, double> of_engine;
     for (auto& w : all) {
-        if (w.way.cycles > 0) least = std::min(least, w.way.cycles);
-        if (of_engine[w.engine] < 40) w.way.cycles = 0;
+        bool const has_tiles =
+            w.tile.visit([]<class Engine>(Engine const&) { return sg::has_tiles<Engine>; });
+        w.way.cycles = of_engine[w.tile.index()] += has_tiles ? 2 : 1;
     }
-    auto const good = std::stable_partition(all.begin(), all.end(),
-                                            [&](auto const& w) { return w.way.cycles < 1.5 * least; });
-    // One of four is by lot from all the others.
-    auto const first = static_cast<std::size_t>(good - all.begin());
-    if (first > most * 3 / 4) {
-        std::stable_sort(all.begin(), good,
-                         [](auto const& x, auto const& y) { return x.way.cycles < y.way.cycles; });
-        std::rotate(all.begin() + static_cast<std::ptrdiff_t>(most * 3 / 4), good, all.end());
-    }
-    if (all.size() > most) all.resize(most);
+    std::stable_sort(all.begin(), all.end(),
+                     [](auto const& x, auto const& y) { return x.way.cycles < y.way.cycles; });
+    if (all.size() <= most) return all;
+    std::shuffle(all.begin() + static_cast<std::ptrdiff_t>(most * 3 / 4), all.end(), from);
+    all.resize(most);
     return all;
 }
 

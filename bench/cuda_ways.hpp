@@ -23,7 +23,6 @@ namespace sg = stratagemm;
 using sg::index_t;
 
 struct cuda_way_taken {
-    std::size_t engine = 0; // its number
     sg::cuda_configuration tile;
     sg::cuda_way way;
     double microseconds = 0;
@@ -68,27 +67,29 @@ struct cuda_all_ways {
     template <class Engine>
     void operator()(Engine const& engine, sg::cuda_way const& way) {
         if (way.cycles >= 1e299) return;
-        sg::cuda_configuration const tile = engine;
-        all.push_back({tile.index(), tile, way});
+        all.push_back({engine, way});
     }
 };
+// Whether only `invariant` asks an engine: its ways are measured, but nothing else chooses them.
+inline bool is_for_order(sg::cuda_query const& q, sg::cuda_configuration const& tile) {
+    return tile.as<sg::cuda_ordered>() && !sg::cuda_ordered::takes(q);
+}
 inline std::vector<cuda_way_taken> ways_of(sg::cuda_query const& q) {
     cuda_all_ways ways;
+    sg::cuda_query in_order = q;
+    in_order.invariant = true;
     sg::cuda_configuration::for_each([&]<class Engine>(Engine const&) {
-        if (Engine::takes(q)) Engine::candidates(q, ways);
+        if (Engine::takes(q))
+            Engine::candidates(q, ways);
+        else if (std::is_same_v<Engine, sg::cuda_ordered> && Engine::takes(in_order))
+            Engine::candidates(in_order, ways);
     });
-    // For few columns an engine names its best way only; here it is asked for others.
-    for (int const parts : {1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128})
-        for (bool const together : {false, true})
-            if (parts <= q.sides.k / 32 && !(together && (parts == 1 || parts > 8)))
-                sg::cuda_narrow{.parts = static_cast<short>(parts), .together = together}.candidates_as_given(
-                    q, ways);
     return std::move(ways.all);
 }
 
-// Shapes of seven families: sides of any length; few rows, as inference has; near squares; deep; batches; large; and
-// short, with a k of few terms, where C is most of what is moved. Kernels take C as it lies, or turned; these shapes are
-// as kernels take them.
+// Shapes of these families: sides of any length; few rows, as inference has; near squares; deep; batches; large; short,
+// with a k of few terms, where C is most of what is moved; few columns; vectors; few columns of many terms; batches of few
+// columns, and of small products. Kernels take C as it lies, or turned; these shapes are as kernels take them.
 inline cuda_shape draw_shape(std::mt19937& from, char type, int number) {
     auto const below = [&](double most) { return static_cast<double>(from()) * 0x1p-32 * most; };
     auto const side = [&](double shortest, double longest) {
@@ -100,7 +101,14 @@ inline cuda_shape draw_shape(std::mt19937& from, char type, int number) {
     x.type = type;
     x.a_along_k = below(2) < 1, x.b_along_k = below(2) < 1;
     sg::cuda_sides& s = x.sides;
-    switch (number % 10) {
+    auto const columns = [&](double most) { return static_cast<index_t>(below(most)) + 1; };
+    switch (number % 16) {
+    case 10: x.family = "vector", s = {side(16, 65536), 1, side(32, 65536), 1}; break;
+    case 11: x.family = "long", s = {side(16, 512), columns(16), side(8192, 500000), 1}; break;
+    case 12: x.family = "few-batch", s = {side(16, 4096), columns(8), side(32, 4096), side(2, 64)}; break;
+    case 13: x.family = "small", s = {columns(32), columns(32), columns(32), side(16, 30000)}; break;
+    case 14:
+    case 15: x.family = "few", s = {side(64, 65536), columns(16), side(32, 16384), 1}; break;
     case 0: x.family = "rows", s = {side(1, 256), side(512, 16384), side(512, 16384), 1}; break;
     case 1: {
         double const all = 64 * std::exp2(below(7));
@@ -118,8 +126,7 @@ inline cuda_shape draw_shape(std::mt19937& from, char type, int number) {
     return x;
 }
 
-// A file has a line with the device, lines that number configurations as tuning keeps them (for an engine without tiles
-// its number alone), and for each product a line with its type, family, sides and layout, followed by a line for each
+// A file has a line with the device, lines that number configurations by their parameters, and for each product a line with its type, family, sides and layout, followed by a line for each
 // way that begins with a blank: the number of its configuration; part, whole, and the letters t and s for together and
 // shifted, or a dash; microseconds.
 class cuda_ways_writer {
@@ -133,8 +140,7 @@ public:
             << x.sides.count << ' ' << (x.a_along_k ? 'N' : 'T') << (x.b_along_k ? 'T' : 'N') << std::endl;
     }
     void operator()(cuda_way_taken const& w) {
-        std::vector<short> values = values_of(w.tile);
-        if (w.tile.index() != w.engine) values = {static_cast<short>(w.engine)};
+        std::vector<short> const values = values_of(w.tile);
         auto const [at, is_new] = tiles_.try_emplace(values, tiles_.size());
         if (is_new) {
             to_ << "tile " << at->second;
@@ -179,10 +185,7 @@ inline cuda_way_taken read_way(std::istream& words, std::vector<std::vector<shor
     words >> tile >> w.way.part >> w.way.whole >> flags >> w.microseconds;
     if (!words || tile >= tiles.size())
         throw std::runtime_error("a way has a tile, part, whole, flags and a time");
-    w.engine = static_cast<std::size_t>(tiles[tile][0]);
-    std::vector<short> values = tiles[tile];
-    values.resize(11);
-    w.tile = sg::cuda_configuration::of(values);
+    w.tile = sg::cuda_configuration::of(tiles[tile]);
     w.way.together = flags.find('t') != std::string::npos,
     w.way.shifted = flags.find('s') != std::string::npos;
     return w;
@@ -204,6 +207,7 @@ inline cuda_file read_ways(std::istream& in) {
         } else if (word == "tile") {
             words >> word;
             tiles.emplace_back(std::istream_iterator<short>(words), std::istream_iterator<short>());
+            tiles.back().resize(11);
         } else if (word.size() == 1) {
             file.products.push_back({read_shape(words, word[0]), {}});
         }

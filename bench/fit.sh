@@ -40,7 +40,7 @@ if [ "${1-}" = cuda ]; then
         sh "$root/bench/build.sh" cuda_ways
         file=$root/bench/results/ways-cuda.txt
         cache=$(mktemp -d)
-        STRATAGEMM_CACHE_DIR=$cache "$build/bench/cuda_ways" 1 130 sdwbt4cz 110 "$(nproc)" >"$file.new"
+        STRATAGEMM_CACHE_DIR=$cache "$build/bench/cuda_ways" 1 200 sdwbt4cz 110 "$(nproc)" >"$file.new"
         rm -rf "$cache"
         mv "$file.new" "$file"
     fi

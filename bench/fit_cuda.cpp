@@ -1,4 +1,4 @@
-// bench_fit_cuda TABLE FILE...: fits what products with tiles are made of (backend/cuda/engine/tile_counts.hpp) to what
+// bench_fit_cuda TABLE FILE...: fits what products are made of (backend/cuda/engine/tile_counts.hpp) to what
 // bench/cuda_ways.cpp measured, and writes the costs into TABLE, which is engine/tile_costs_table.hpp.
 // bench_fit_cuda judge FILE...: what the costs that are compiled in choose, and how far off they are.
 //
@@ -26,14 +26,15 @@ constexpr double clock_rate = 1750; // cycles of a microsecond, as estimate() co
 
 struct way_counts {
     std::size_t product;
-    int row; // of the table of costs; -1: the engine says its cycles itself
+    int row;     // of the table of costs; -1: there is none
+    bool judged; // not only measured
     int tile;
-    std::optional<sg::cuda_tile_counts> counts;
+    sg::cuda_counts counts;
     cuda_way_taken const* way;
-    double cycles, measured, weight;
+    double measured, weight;
 
     double by(auto const& costs) const {
-        return counts->cycles(costs.costs, static_cast<double>(costs.slower[static_cast<std::size_t>(tile)]));
+        return counts.cycles(costs.costs, static_cast<double>(costs.slower[static_cast<std::size_t>(tile)]));
     }
 };
 
@@ -61,7 +62,7 @@ constexpr sg::cuda_tile_costs guess() {
     set(kind::add_part, 20), set(kind::sum, 0.05f), set(kind::cluster, 500), set(kind::cluster_sum, 0.06f);
     set(kind::copy, 4500), set(kind::copy_byte, 0.06f);
     set(kind::lies_tn, 1), set(kind::lies_nn, 1), set(kind::lies_nt, 1), set(kind::direct, 1),
-        set(kind::tail, 1000);
+        set(kind::tail, 1000), set(kind::chain, 8);
     return c;
 }
 table guesses() {
@@ -101,31 +102,41 @@ int built_in_of(Tile const& tile, char type) {
     return std::max(found, 0);
 }
 
-// The ways of a file's products that have costs, with their counts; and others, with the cycles that their engines say.
+// What a way of a product is made of, and whose costs it has.
+struct counted {
+    char const* costs;
+    int number;
+    sg::cuda_counts counts;
+};
+counted count(sg::cuda_query const& q, sg::cuda_way const& way, sg::cuda_narrow const& t) {
+    auto const reads = way.shifted ? sg::cuda_narrow_reads::shifted() : sg::cuda_narrow_reads::of(q);
+    return {reads.form.costs(), t.number(), sg::cuda_narrow_counts(q, t, reads, way)};
+}
+counted count(sg::cuda_query const& q, sg::cuda_way const&, sg::cuda_ordered const& t) {
+    return {t.costs(q), t.number(), sg::cuda_ordered_counts(q, t)};
+}
+counted count(sg::cuda_query const& q, sg::cuda_way const&, sg::cuda_small const& t) {
+    return {t.name, t.number(), sg::cuda_small_counts(q, t)};
+}
+counted count(sg::cuda_query const& q, sg::cuda_way const&, sg::cuda_direct const& t) {
+    return {t.name, 0, sg::cuda_direct_counts(q)};
+}
+template <class Tile>
+counted count(sg::cuda_query const& q, sg::cuda_way const& way, Tile const& t) {
+    int const number = built_in_of(t, q.type);
+    return {Tile::name, number, sg::cuda_tile_counts(q, t, sg::cuda_tiles_of<Tile>[number].blocks, way)};
+}
+
+// The ways of a file's products, with their counts.
 std::vector<way_counts> count_all(cuda_file const& file, std::size_t first) {
     std::vector<way_counts> all;
     for (std::size_t i = 0; i < file.products.size(); ++i) {
         cuda_measured const& p = file.products[i];
         sg::cuda_query const q = p.shape.query(file.device);
-        std::vector<cuda_way_taken> const said = ways_of(q);
         for (cuda_way_taken const& w : p.ways) {
-            way_counts x{first + i, -1, 0, {}, &w, 1e300, w.microseconds * clock_rate, 0};
-            if (w.tile.index() == w.engine)
-                w.tile.visit([&]<class Engine>(Engine const& engine) {
-                    if constexpr (sg::has_tiles<Engine>) {
-                        x.row = row_of(Engine::name, q.type);
-                        x.tile = built_in_of(engine, q.type);
-                        if (x.row >= 0)
-                            x.counts.emplace(q, engine, sg::cuda_tiles_of<Engine>[x.tile].blocks, w.way);
-                    }
-                });
-            if (x.row < 0)
-                for (cuda_way_taken const& s : said)
-                    if (s.engine == w.engine && s.way.part == w.way.part &&
-                        s.way.together == w.way.together && s.way.shifted == w.way.shifted &&
-                        s.way.cycles > 0)
-                        x.cycles = std::min(x.cycles, s.way.cycles);
-            all.push_back(x);
+            counted const x = w.tile.visit([&](auto const& engine) { return count(q, w.way, engine); });
+            all.push_back({first + i, row_of(x.costs, q.type), !is_for_order(q, w.tile), x.number, x.counts,
+                           &w, w.microseconds * clock_rate, 0});
         }
     }
     return all;
@@ -284,7 +295,8 @@ std::vector<judged> judge(std::vector<way_counts> const& all, std::size_t produc
     };
     std::vector<found> of(products);
     for (auto const& w : all) {
-        double const cycles = w.row >= 0 ? w.by(costs[static_cast<std::size_t>(w.row)]) : w.cycles;
+        if (w.row < 0 || !w.judged) continue;
+        double const cycles = w.by(costs[static_cast<std::size_t>(w.row)]);
         found& f = of[w.product];
         if (cycles < f.cycles) f.cycles = cycles, f.measured = w.measured, f.chosen = w.way;
         if (w.measured < f.best) f.best = w.measured, f.best_cycles = cycles, f.best_way = w.way;
@@ -340,36 +352,21 @@ void time_choosing(std::vector<cuda_shape> const& shapes, sg::cuda_device const&
                 all.size(), all.back());
 }
 
-double median_of(table const& costs, sg::cuda_cost kind) {
-    std::vector<double> all;
-    for (auto const& row : costs) all.push_back(row.costs[kind]);
-    std::sort(all.begin(), all.end());
-    return all[all.size() / 2];
-}
-
-int tiles_of(std::string const& engine) {
-    int count = 0;
-    sg::for_each_built_in([&]<class Tile>(sg::cuda_built_in<Tile> const&) { count += Tile::name == engine; });
-    return count;
+// How many factors a row has.
+int factors_of(std::size_t row) {
+    auto const& factors = sg::cuda_tile_costs_table[row].slower;
+    return static_cast<int>(std::find(std::begin(factors), std::end(factors), 0.0f) - std::begin(factors));
 }
 
 void write_table(std::string const& name, table const& costs, double bytes_per_cycle) {
     std::ofstream to(name);
-    to << "// Written by bench/fit_cuda.cpp (./dev bench fit cuda): what products with tiles are made of "
+    to << "// Written by bench/fit_cuda.cpp (./dev bench fit cuda): what products are made of "
           "costs so many "
           "cycles, as\n// measured on an H200.\n#pragma once\n\n#include "
           "\"tile_costs.hpp\"\n\nSTRATAGEMM_BEGIN\n\n"
           "// The bytes that its memory has for each multiprocessor in a cycle.\n"
           "inline constexpr double cuda_fitted_bytes_per_cycle = "
-       << bytes_per_cycle
-       << ";\n// For engines with formulas of their own, the medians of the rows below: of a launch, of "
-          "adding up by another, "
-          "its parts,\n// and by a cluster.\ninline constexpr double cuda_fitted_launch = "
-       << median_of(costs, sg::cuda_cost::launch)
-       << ", cuda_fitted_add = " << median_of(costs, sg::cuda_cost::add)
-       << ", cuda_fitted_add_part = " << median_of(costs, sg::cuda_cost::add_part)
-       << ", cuda_fitted_cluster = " << median_of(costs, sg::cuda_cost::cluster)
-       << ";\n\ninline constexpr cuda_tile_costs_of cuda_tile_costs_table[] = {\n";
+       << bytes_per_cycle << ";\n\ninline constexpr cuda_tile_costs_of cuda_tile_costs_table[] = {\n";
     for (std::size_t r = 0; r < costs.size(); ++r) {
         to << "    {\"" << sg::cuda_tile_costs_table[r].engine << "\", \""
            << sg::cuda_tile_costs_table[r].types << "\", {{";
@@ -379,7 +376,7 @@ void write_table(std::string const& name, table const& costs, double bytes_per_c
             to << text;
         }
         to << "}}, {";
-        for (int k = kinds; k < kinds + tiles_of(sg::cuda_tile_costs_table[r].engine); ++k) {
+        for (int k = kinds; k < kinds + factors_of(r); ++k) {
             char text[32];
             std::snprintf(text, sizeof text, "%s%.2ff", k > kinds ? ", " : "", costs[r].at(k));
             to << text;
@@ -419,7 +416,8 @@ int main(int argc, char** argv) try {
     std::printf("Fitted to all shapes:\n");
     report(judge(all, shapes.size(), fitted), shapes, true);
     std::vector<judged> held_out(shapes.size());
-    for (std::string const family : {"any", "rows", "square", "deep", "batch", "large", "short"}) {
+    for (std::string const family : {"any", "rows", "square", "deep", "batch", "large", "short", "vector",
+                                     "long", "few-batch", "small", "few"}) {
         table const without =
             fit(all, begin, [&](way_counts const& w) { return shapes[w.product].family != family; });
         auto const each = judge(all, shapes.size(), without);

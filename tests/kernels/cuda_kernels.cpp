@@ -182,13 +182,34 @@ void add_entry(std::vector<kernel>& to, int capability, char type, Tile const& t
     }
 }
 
+// What is chosen for many products of that side on an H200.
+template <class In>
+sg::cuda_small small_of(int side) {
+    sg::cuda_device device;
+    device.capability = 90, device.units = 132, device.shared_bytes = 227 * 1024;
+    device.cache_bytes = std::size_t{50} << 20, device.bytes_per_cycle = 16.7;
+    sg::cuda_choice const choice =
+        sg::choose({device, sg::type_letter<In>(), sizeof(In), {side, side, side, 10000}});
+    return *choice.tile.as<sg::cuda_small>();
+}
 template <class In, class Out>
 void add_small(std::vector<kernel>& to, int side, sg::cuda_form const& form) {
     sg::cuda_epilogue<sg::accumulator_t<In>> const none{sg::identity{}};
     std::string const name = std::string("small-") + sg::type_letter<In>() + '-' + std::to_string(side) +
                              (form.dense ? "" : "-gaps");
-    sg::cuda_small const tile = sg::cuda_small::for_sides(side, side, side, sizeof(In));
+    sg::cuda_small const tile = small_of<In>(side);
     to.push_back({name, sg::cuda_product_source<In, Out>(tile, form, none), true});
+}
+
+// The block of most rows, or of fewest, that a kernel for few columns may have; with so many slices, if any are named.
+sg::cuda_narrow block_of(std::ptrdiff_t cols, std::size_t element, std::size_t scalar,
+                         sg::cuda_narrow_form const& form, short slices = 0, bool fewest = false) {
+    sg::cuda_narrow found;
+    sg::cuda_narrow::each_block(cols, element, scalar, form, [&](sg::cuda_narrow const& t) {
+        if (slices > 0 && t.slices != slices) return;
+        if (found.m == 0 || (fewest ? t.m < found.m : t.m > found.m)) found = t;
+    });
+    return found;
 }
 
 // Few columns of In times an A that is narrower, and the copies that widen one.
@@ -200,8 +221,7 @@ void add_widened(std::vector<kernel>& to, [[maybe_unused]] int capability) {
         for (bool const along_k : {false, true}) {
             sg::cuda_form form;
             form.a_along_k = form.b_along_k = along_k, form.dense = true;
-            sg::cuda_narrow const tile =
-                sg::cuda_narrow::for_sides(100000, cols, 4096, sizeof(A), sizeof(float), {along_k}, 132);
+            sg::cuda_narrow const tile = block_of(cols, sizeof(A), sizeof(float), {along_k});
             to.push_back({"narrow-" + types + '-' + std::to_string(cols) + (along_k ? "-along" : ""),
                           sg::cuda_product_source<In, float, A>(tile, form, none), true});
         }
@@ -245,21 +265,21 @@ void add_narrow(std::vector<kernel>& to, int capability) {
             std::string const name =
                 std::string("narrow-") + letter + '-' + std::to_string(cols) + (along_k ? "-along" : "");
             auto const add = [&](char const* which, bool words, bool shifted, bool together,
-                                 std::ptrdiff_t rows = 100000, bool across = false) {
+                                 bool fewest = false, bool across = false) {
                 sg::cuda_form form;
                 form.a_along_k = along_k,
                 form.b_along_k = (on_tensor_cores || along_k) && !shifted && !across;
                 form.dense = true, form.words = words, form.shifted = shifted, form.together = together;
-                sg::cuda_narrow const tile = sg::cuda_narrow::for_sides(
-                    rows, cols, 4096, sizeof(In), sizeof(scalar), {along_k, on_tensor_cores, shifted}, 132);
+                sg::cuda_narrow const tile = block_of(cols, sizeof(In), sizeof(scalar),
+                                                      {along_k, on_tensor_cores, shifted}, 0, fewest);
                 to.push_back({name + which, sg::cuda_product_source<In, scalar>(tile, form, none), true});
             };
             add("", false, false, false);
             if (sizeof(In) < 4 && along_k) add("-words", true, false, false);
             if (sizeof(In) < 4 && along_k && on_tensor_cores)
-                add("-across", false, false, false, 100000, true);
+                add("-across", false, false, false, false, true);
             if (sizeof(In) < 16 && !along_k) add("-shifted", false, true, false);
-            if (sizeof(In) == 2 && !along_k) add("-few", false, false, false, 4000);
+            if (sizeof(In) == 2 && !along_k) add("-few", false, false, false, true);
             if (capability >= 90) add("-together", false, false, true);
         }
     if (sizeof(In) != 2 || capability < 80) return;
@@ -269,8 +289,8 @@ void add_narrow(std::vector<kernel>& to, int capability) {
                 sg::cuda_form form;
                 form.dense = form.shifted = true, form.together = together;
                 if ((together && capability < 90) || !sg::cuda_narrow::can_slice(cols, slices)) continue;
-                sg::cuda_narrow const tile = sg::cuda_narrow::for_sides(
-                    100000, cols, 4096, sizeof(In), sizeof(scalar), {true, true, true, slices}, 132);
+                sg::cuda_narrow const tile =
+                    block_of(cols, sizeof(In), sizeof(scalar), {true, true, true}, slices);
                 to.push_back({std::string("narrow-") + letter + '-' + std::to_string(cols) +
                                   "-along-shifted-" + std::to_string(slices) + (together ? "-together" : ""),
                               sg::cuda_product_source<In, scalar>(tile, form, none), true});
@@ -642,9 +662,7 @@ std::vector<kernel> kernels_for(int capability) {
     add_small<complex128, complex128>(all, 32, form);
     for (int const side : {4, 32})
         all.push_back({"small-s-" + std::to_string(side) + "-chain",
-                       sg::cuda_product_source<float, float>(sg::cuda_small::for_sides(side, side, side, 4),
-                                                             form, chain),
-                       true});
+                       sg::cuda_product_source<float, float>(small_of<float>(side), form, chain), true});
     form = {false, true}; // both the other way round, with gaps
     add_small<float, float>(all, 8, form);
     add_small<float, float>(all, 7, form);

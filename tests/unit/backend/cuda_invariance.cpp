@@ -90,9 +90,8 @@ TEMPLATE_TEST_CASE("few columns have the same bits in all tiles and clusters", "
                         if (!across && rows * n * micro_m > 256) continue;
                         sg::cuda_choice choice;
                         choice.invariant = true, choice.piece = piece;
-                        sg::cuda_ordered tile =
-                            sg::cuda_ordered::for_sides(m, n, k, piece, sizeof(T), !across, d, cluster);
-                        tile.m = rows, tile.pieces = micro_m, tile.stages = 2;
+                        sg::cuda_ordered tile{.m = rows, .n = static_cast<short>(n), .k = 128};
+                        tile.pieces = micro_m, tile.stages = 2, tile.cluster = cluster;
                         tile.columns =
                             static_cast<short>(sizeof(T) == 2 || rows * n * micro_m <= 256 ? 1 : n);
                         choice.tile = tile;

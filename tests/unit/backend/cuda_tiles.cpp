@@ -402,53 +402,6 @@ TEST_CASE(
     check(std::int8_t(), 3);
 }
 
-// Few rows, n of them, times k x m numbers between which there are others.
-template <class T>
-static void check_wide_blocks(sg::index_t n, sg::index_t m, sg::index_t k, sg::index_t gap) {
-    sg::cuda const gpu;
-    char const type = sg::type_letter<T>();
-    bool const on_tensor_cores = sg::narrow_on_tensor_cores(type, gpu.where(), n, false);
-    sg::cuda_narrow const tile = sg::cuda_narrow::for_sides(
-        m, n, k, sizeof(T), sizeof(sg::accumulator_t<T>),
-        {false, on_tensor_cores, (m + gap) * static_cast<sg::index_t>(sizeof(T)) % 16 != 0},
-        gpu.where().units);
-    if (gpu.where().capability >= 80) CHECK(tile.micro_n == (n > 2 ? 16 : 32));
-    auto const number = [](sg::index_t x) { return static_cast<T>(static_cast<float>(x)); };
-    sg::matrix<T> const a(n, k, [&](auto i, auto l) { return number((3 * i + 2 * l) % 5 - 2); });
-    sg::matrix<T> const b(k, m + gap, [&](auto l, auto j) {
-        return j < m ? number((5 * j + l) % 3 - 1) : static_cast<T>(std::nanf(""));
-    });
-    sg::matrix<T> exact(n, m), now(n, m);
-    sg::cuda::matrix<T> const da(gpu, a), db(gpu, b);
-    sg::cuda::matrix<T> dc(gpu, n, m);
-    sg::gemm(sg::host{}, a, b.block(0, 0, k, m), exact);
-    for (auto const& [parts, together] : {std::pair<short, bool>{1, false}, {3, false}, {3, true}}) {
-        CAPTURE(n, m, k, parts, together);
-        sg::cuda with;
-        with.tile = sg::cuda_narrow{.parts = parts, .together = together};
-        dc.upload(sg::matrix<T>(n, m, [&](auto, auto) { return number(77); }));
-        sg::gemm(with, da, db.block(0, 0, k, m), dc);
-        dc.download(now);
-        CHECK(different(now, exact) == 0);
-    }
-}
-
-TEST_CASE("wide blocks of a kernel for few columns, at the rims of A and in parts of k") {
-    sg::index_t const rows = 64 * sg::cuda{}.where().units;
-    check_wide_blocks<sg::half>(3, rows + 24, 333, 8);
-    check_wide_blocks<sg::bfloat16>(8, rows + 21, 32, 3); // a vector crosses the rim
-    check_wide_blocks<sg::half>(5, rows + 101, 205, 3);
-}
-
-TEST_CASE("wide blocks of a kernel for large vectors") {
-    // More than 30 MB of A, and at least 1024 terms.
-    sg::index_t const rows = 77 * sg::cuda{}.where().units, k = std::max<sg::index_t>(1100, 15100000 / rows);
-    check_wide_blocks<sg::half>(1, rows + 8 - rows % 8, k, 8);
-    check_wide_blocks<sg::half>(1, rows + 9 - rows % 8, k, 0);
-    check_wide_blocks<float>(1, rows / 2 + 8 - rows / 2 % 8, k, 8);
-    check_wide_blocks<double>(1, rows / 4 + 9 - rows / 4 % 8, k, 0);
-}
-
 TEST_CASE("few columns of fp8 and of bytes, where lines of both operands begin at multiples of 4 bytes") {
     sg::cuda const gpu;
     auto const check = [&]<class T, class Out>(T, Out, sg::index_t n) {
@@ -501,9 +454,6 @@ TEST_CASE("warps share the terms of few columns whose lines begin anywhere") {
                 CHECK(different(now, exact) == 0);
             }
     }
-    sg::cuda_device h100 = as_large_as_an_h100(gpu.where());
-    h100.capability = 90;
-    CHECK(sg::parts_of_shifted(2, {1691, 5, 411, 1}, h100).slices > 1);
 }
 
 TEST_CASE("few rows of bytes are exact wherever lines begin, and what lies between them does not count") {

@@ -19,13 +19,13 @@ public:
     double least() const { return best.cycles; }
     template <class Engine>
     void operator()(Engine const& engine, cuda_way const& way) {
-        if (found && !way.surely && !(way.cycles < best.cycles)) return;
+        if (found && !(way.cycles < best.cycles)) return;
         static_cast<cuda_way&>(best) = way;
         best.tile = engine, found = true;
     }
     void ask_all(cuda_query const& q) {
         Configuration::for_each([&]<class Engine>(Engine const&) {
-            if (!best.surely && Engine::takes(q)) Engine::candidates(q, *this);
+            if (Engine::takes(q)) Engine::candidates(q, *this);
         });
     }
 
@@ -99,7 +99,7 @@ inline cuda_choice choose(cuda_query const& q, cuda_configuration const& only = 
     asked.given = only.is_given();
     cuda_choosing<cuda_configuration> all;
     all.ask_all(asked);
-    if (real_type && !all.best.surely && !cuda_few_columns::are_read_once(asked))
+    if (real_type)
         if (cuda_choice const reals = choose_reals(asked, real_type, {});
             reals.by_reals && reals.cycles < all.best.cycles)
             return reals;

@@ -64,17 +64,9 @@ struct cuda_chooser {
     cuda_choice few_columns(cuda_sides const& s, cuda_layout const& layout, std::size_t element) const {
         cuda_choice x;
         if (invariant || tile.is_given() || !is_narrow(type_letter<float>(), s)) return x;
-        x.tile = cuda_narrow{.n = static_cast<short>(s.n)}, x.widens = true;
-        if (s.count > 1) return x;
-        cuda_device const& d = session.device();
-        cuda_parts_of_k by_model;
-        if (!layout.a_along_k)
-            by_model = parts_along_m(type_letter<float>(), element, s, d);
-        else if (s.m < d.units && s.k >= 8192)
-            by_model.parts = s.k / 2048 < 8 ? s.k / 2048 : 8, by_model.together = d.capability >= 90;
-        if (by_model.parts > 1) x.part = cuda_parts_of_k::part_of(s.k, by_model.parts, false);
-        if (x.part >= s.k) x.part = 0;
-        x.together = by_model.together && x.part > 0;
+        cuda_best_of_narrow const best = best_of_narrow(
+            {session.device(), type_letter<float>(), element, s, {layout.a_along_k, layout.b_along_k}});
+        static_cast<cuda_way&>(x) = best.way, x.tile = best.tile, x.widens = true;
         return x;
     }
 

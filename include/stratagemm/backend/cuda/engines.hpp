@@ -49,14 +49,26 @@ public:
     static void for_each(F const& f) {
         (f(Engines{}), ...);
     }
-    // The engine of that number with the parameters of a tile (parameters_of()), as tuning keeps it.
+    // Calls f with each parameter of an engine without tiles, constant or not.
+    template <class Engine, class F>
+    static void each_parameter(Engine& engine, F const& f) {
+        if constexpr (requires { Engine::each_parameter(engine, f); }) Engine::each_parameter(engine, f);
+    }
+    // The engine of that number with its parameters, as tuning and files of measurements keep them.
     static cuda_configuration_of of(std::vector<short> const& values) {
         cuda_configuration_of made;
         short number = 0;
         for_each([&]<class Engine>(Engine const&) {
-            if constexpr (has_tiles<Engine>)
-                if (values[0] == number) made = tile_of<Engine>(values);
-            ++number;
+            if (values[0] == number++) {
+                if constexpr (has_tiles<Engine>) {
+                    made = tile_of<Engine>(values);
+                } else {
+                    Engine engine{};
+                    std::size_t place = 1;
+                    each_parameter(engine, [&](short& x) { x = values[place++]; });
+                    made = engine;
+                }
+            }
         });
         return made;
     }
@@ -64,7 +76,12 @@ public:
         return c.visit([&]<class Engine>(Engine const& engine) {
             std::vector<short> values = {static_cast<short>(c.index())};
             values.resize(11);
-            if constexpr (has_tiles<Engine>) put_parameters(engine, values);
+            if constexpr (has_tiles<Engine>) {
+                put_parameters(engine, values);
+            } else {
+                std::size_t place = 1;
+                each_parameter(engine, [&](short x) { values[place++] = x; });
+            }
             return values;
         });
     }

@@ -5,7 +5,6 @@
 #include "../../device/order.hpp"
 #include "../../device/product.hpp"
 #include "device.hpp"
-#include "engine/tile_costs_table.hpp"
 
 #include <compare>
 #include <cstddef>
@@ -139,15 +138,15 @@ struct cuda_way {
     bool widens = false;      // operands of two types are read as they are stored
     bool invariant = false;   // in the order of cuda_order: asked for, or since few columns are faster so
     std::ptrdiff_t piece = 0; // depth of each piece of k, which the kernel sums apart; 0: there is one
-    bool surely = false;      // no engine further down the list is asked
 
     std::ptrdiff_t parts(std::ptrdiff_t k) const { return part > 0 ? (k + part - 1) / part : 1; }
 };
 
-// Cycles until the host has queued `launches` launches. Small products wait for that.
-inline double launching(int launches) { return cuda_fitted_launch * launches; }
-
-// Bytes that come to a pair of multiprocessors in a cycle, however few others read.
-inline constexpr double cuda_bytes_of_pair = 43;
+// Multiprocessors that clusters of so many blocks fill. Those of a cluster are neighbours, so that more than two leave
+// over some of them: of 132, clusters of four and of eight took 120 at a time.
+constexpr int units_filled(int blocks, int units) {
+    int const filled = blocks > 2 ? units * 10 / 11 : units;
+    return filled < blocks ? blocks : filled / blocks * blocks;
+}
 
 STRATAGEMM_END

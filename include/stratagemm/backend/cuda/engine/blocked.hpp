@@ -15,9 +15,7 @@ struct cuda_blocked : cuda_tile_of_parts<cuda_blocked> {
     static constexpr bool reads_lines() { return false; }
 
     static bool takes_type(cuda_device const&, char) { return true; }
-    static bool takes(cuda_query const& q) {
-        return !q.layout.widens() && !cuda_few_columns::are_read_once(q);
-    }
+    static bool takes(cuda_query const& q) { return !q.layout.widens(); }
     static bool keeps_order(cuda_order const& order, char, cuda_device const&) {
         return !order.on_tensor_cores;
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../source.hpp"
+#include "counts.hpp"
 #include "direct.cu.hpp"
 
 STRATAGEMM_BEGIN
@@ -19,12 +20,7 @@ struct cuda_direct {
     }
 
     template <class F>
-    static void candidates(cuda_query const& q, F& f) {
-        cuda_way way;
-        way.invariant = q.invariant, way.cycles = cycles(q);
-        if (q.invariant) way.piece = q.order.piece;
-        f(cuda_direct{}, way);
-    }
+    static void candidates(cuda_query const& q, F& f);
 
     std::string describe() const { return name; }
 
@@ -44,15 +40,35 @@ struct cuda_direct {
         cuda_sides const s = p.sides();
         return p.launch(**compiled, form, (s.m * s.n * s.count - 1) / 128 + 1, 128, p.arguments(way));
     }
+};
 
-private:
-    // Other kernels widen operands, and keep the order of the tensor cores.
-    static double cycles(cuda_query const& q) {
-        if (q.layout.widens() || (q.invariant && !keeps_order(q.order, q.type, q.device))) return 1e300;
-        double const elements = static_cast<double>(q.sides.m) * static_cast<double>(q.sides.n);
-        return 5300 + (q.work() + 5 * elements) * static_cast<double>(q.sides.count) / (4 * q.device.units) +
-               120 * static_cast<double>(q.sides.k);
+class cuda_direct_counts : public cuda_counts {
+public:
+    explicit cuda_direct_counts(cuda_query const& q) {
+        cuda_sides const& s = q.sides;
+        double const size = real(q.element);
+        units = q.device.units, resident = 16;
+        multiply_adds = 128, chain = 1, fetched = 2 * 128 * size;
+        moved = (real(s.m) + real(s.n)) * real(s.k * s.count) * size / units *
+                (cuda_fitted_bytes_per_cycle / q.device.bytes_per_cycle);
+        across = q.layout.a_along_k ? 0 : real(s.m) * real(s.k * s.count) * size / units;
+        stored = 128 * real(q.result()), aligned = true;
+        row = 2 * q.layout.a_along_k + q.layout.b_along_k;
+        rounds((s.m * s.n * s.count - 1) / 128 + 1, real(s.k));
     }
 };
+
+// Other kernels widen operands, and keep the order of the tensor cores. Where these are needed, direct is what is left.
+template <class F>
+void cuda_direct::candidates(cuda_query const& q, F& f) {
+    cuda_way way;
+    way.invariant = q.invariant, way.cycles = 1e300;
+    if (q.invariant) way.piece = q.order.piece;
+    if (!q.layout.widens() && (!q.invariant || keeps_order(q.order, q.type, q.device))) {
+        cuda_tile_costs_of const& row = tile_costs_of(name, q.type);
+        way.cycles = cuda_direct_counts(q).cycles(row.costs, static_cast<double>(row.slower[0]), f.least());
+    }
+    f(cuda_direct{}, way);
+}
 
 STRATAGEMM_END

@@ -18,9 +18,7 @@ struct cuda_fp64 : cuda_tile_of_parts<cuda_fp64> {
 
     static constexpr char types[] = "d";
     static bool takes_type(cuda_device const&, char type) { return type == 'd'; }
-    static bool takes(cuda_query const& q) {
-        return q.type == 'd' && !q.layout.widens() && !cuda_few_columns::are_read_once(q);
-    }
+    static bool takes(cuda_query const& q) { return q.type == 'd' && !q.layout.widens(); }
     static bool keeps_order(cuda_order const& order, char, cuda_device const& d) {
         return order.on_tensor_cores && d.capability == 90;
     }

@@ -30,8 +30,7 @@ struct cuda_mma : cuda_tile_of_parts<cuda_mma> {
         bool const lines_along_k = static_cast<std::size_t>(q.sides.k) * q.element % 16 == 0;
         bool const by_wgmma = q.device.capability == 90 && q.element != 2 &&
                               (lines_along_k || !q.layout.a_along_k || !q.layout.b_along_k);
-        return takes_type(q.device, q.type) && !by_wgmma && !q.layout.widens() &&
-               !cuda_few_columns::are_read_once(q);
+        return takes_type(q.device, q.type) && !by_wgmma && !q.layout.widens();
     }
     static bool keeps_order(cuda_order const& order, char type, cuda_device const& d) {
         return order.on_tensor_cores && !(d.capability == 90 && std::strchr("45", type));

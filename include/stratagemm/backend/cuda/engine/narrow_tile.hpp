@@ -1,4 +1,4 @@
-// The configuration of the kernels for few columns, and what a block has of C for given sides.
+// The configurations of the kernels for few columns: what a block may have of C.
 #pragma once
 
 #include "../lines.hpp"
@@ -7,24 +7,20 @@
 
 STRATAGEMM_BEGIN
 
-// How such a product lies. Along k: rows of a warp, and warps that share the terms of these, so that there are enough
-// warps; else: threads side by side, few enough for many blocks.
+// How A is read, which says which of the kernels does so.
 struct cuda_narrow_form {
     bool along_k = true, on_tensor_cores = false;
     bool shifted = false; // lines begin anywhere
-    short slices = 1;     // of shifted: warps that share the terms of rows
-};
-// Whether a vector is multiplied by a matrix that takes more than half of a second-level cache.
-constexpr bool is_large_vector(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::size_t element) {
-    return n == 1 && static_cast<std::size_t>(m) * static_cast<std::size_t>(k) * element > 30000000;
-}
 
-// Multiprocessors that clusters of so many blocks fill. Those of a cluster are neighbours, so that more than two leave
-// over some of them: of 132, clusters of four and of eight took 120 at a time.
-constexpr int units_filled(int blocks, int units) {
-    int const filled = blocks > 2 ? units * 10 / 11 : units;
-    return filled < blocks ? blocks : filled / blocks * blocks;
-}
+    // The name of what the kernel costs.
+    char const* costs() const {
+        return along_k           ? shifted           ? "narrow along k, shifted"
+                                   : on_tensor_cores ? "narrow along k, tensor cores"
+                                                     : "narrow along k"
+               : on_tensor_cores ? "narrow along m, tensor cores"
+                                 : "narrow along m";
+    }
+};
 
 struct cuda_narrow {
     static constexpr char const* name = "narrow";
@@ -35,7 +31,8 @@ struct cuda_narrow {
     // that begin anywhere, also in sizes in which it is never faster.
     short parts = 0;
     bool together = false, anywhere = false;
-    // Of a block, once it is known how A lies.
+    // Of a block: rows of C, and terms of B in shared memory at a time. Along k: rows of a warp, and 1; else: 16 for
+    // tensor cores, and threads side by side.
     short m = 0, k = 0, micro_m = 1, micro_n = 1;
     short apart = 1; // how far apart its rows are
 
@@ -72,24 +69,41 @@ struct cuda_narrow {
     template <class Product>
     std::size_t copies(Product const& p, cuda_way const& way) const;
 
-    // For m x n x k on so many multiprocessors.
-    static cuda_narrow for_sides(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::size_t element,
-                                 std::size_t scalar, cuda_narrow_form const& f, int units) {
-        auto const cols = static_cast<short>(n);
-        auto const size = static_cast<std::ptrdiff_t>(element);
-        if (!f.along_k) return along_m(cols, m, k, size, scalar, f, units);
-        if (f.shifted) return shifted_along_k(cols, m, size, f.slices);
-        cuda_narrow t{.n = cols};
-        bool const on_tensor_cores = f.on_tensor_cores;
-        std::ptrdiff_t const piece = (on_tensor_cores ? 4 : 32) * 16 / size, wanted = 32 * units;
-        t.micro_m = on_tensor_cores ? 16 : size == 1 || scalar > 4 ? 2 : 4;
-        while (!on_tensor_cores && t.micro_m > 1 && m < t.micro_m * units)
-            t.micro_m = static_cast<short>(t.micro_m / 2);
-        while (t.slices < 8 && m * t.slices < t.micro_m * wanted && k >= 2 * piece * t.slices)
-            t.slices = static_cast<short>(2 * t.slices);
-        t.m = static_cast<short>(8 / t.slices * t.micro_m);
-        return t;
+    // Calls f with each block that a kernel may have.
+    template <class F>
+    static void each_block(std::ptrdiff_t n, std::size_t element, std::size_t scalar,
+                           cuda_narrow_form const& form, F const& f) {
+        auto const size = static_cast<short>(element);
+        cuda_narrow t{.n = static_cast<short>(n)};
+        if (!form.along_k)
+            each_along_m(t, size, scalar, form, f);
+        else if (form.shifted)
+            each_shifted_along_k(t, size, f);
+        else if (form.on_tensor_cores)
+            each_sliced(t, 16, f);
+        else
+            for (short rows = size == 1 || scalar > 4 ? 2 : 4; rows > 0; rows /= 2) each_sliced(t, rows, f);
     }
+    // Whether this is a block for an A that is read so.
+    bool is_for(cuda_narrow_form const& form, std::size_t element) const {
+        auto const each = static_cast<int>(element == 1 ? 8 : 16 / element);
+        return m > 0 && form.along_k == (micro_n == 1) && form.on_tensor_cores == (micro_m == 16) &&
+               (form.along_k ? form.shifted == (apart > 1) : m == (micro_n - form.shifted) * each);
+    }
+    // Calls f with each parameter, as files of measurements keep them.
+    template <class Engine, class F>
+    static void each_parameter(Engine& t, F const& f) {
+        for (auto* const x : {&t.n, &t.m, &t.k, &t.micro_m, &t.micro_n, &t.slices, &t.apart}) f(*x);
+    }
+    // The place of its factor in the table of costs.
+    int number() const {
+        int const sides = micro_n > 1 ? micro_n : micro_m, warps = slices > 1 ? slices : m == 128 ? 16 : 1;
+        auto const log2 = [](int x) {
+            return x < 2 ? 0 : x < 4 ? 1 : x < 8 ? 2 : x < 16 ? 3 : x < 32 ? 4 : 5;
+        };
+        return apart > 1 ? log2(warps) : micro_n > 1 ? log2(micro_n) : 4 * (log2(sides) % 4) + log2(slices);
+    }
+
     // Whether so many warps may share the terms of rows: a block brings B to shared memory, and has at least as many
     // rows as B has columns.
     static constexpr bool can_slice(std::ptrdiff_t n, int slices) {
@@ -107,32 +121,38 @@ struct cuda_narrow {
     }
 
 private:
-    static cuda_narrow along_m(short n, std::ptrdiff_t m, std::ptrdiff_t k, std::ptrdiff_t size,
-                               std::size_t scalar, cuda_narrow_form const& f, int units) {
-        cuda_narrow t{.n = n};
-        t.k = 1024;
-        while (static_cast<std::size_t>(t.k * ((n + 3) / 4 * 4)) * scalar > 32768)
-            t.k = static_cast<short>(t.k / 2);
-        std::ptrdiff_t const each = size == 1 ? 8 : 16 / size, rows = 8 * each;
-        bool const large = size > 1 && is_large_vector(m, n, k, static_cast<std::size_t>(size));
-        // Wide blocks read longer parts of lines, if there are enough of them.
-        if (f.on_tensor_cores)
-            t.micro_m = 16, t.micro_n = size == 2 && !f.shifted && m > rows * units ? 16 : 8;
-        else
-            t.micro_n = m >= 6 * rows * units                             ? 32
-                        : large && 5 * m >= 6 * rows * units && k >= 1024 ? 32
-                        : n == 1 && size > 1 && 3 * m < 2 * rows * units  ? 4
-                                                                          : 8;
-        t.m = static_cast<short>((t.micro_n - f.shifted) * each);
-        return t;
+    template <class F>
+    static void each_sliced(cuda_narrow t, short rows, F const& f) {
+        for (t.slices = 1; t.slices <= 8; t.slices *= 2) {
+            t.micro_m = rows, t.m = static_cast<short>(8 / t.slices * rows);
+            f(t);
+        }
     }
-    static cuda_narrow shifted_along_k(short n, std::ptrdiff_t m, std::ptrdiff_t size, short slices) {
-        cuda_narrow t{.n = n, .slices = slices};
-        int const pairs = (n + 15) / 16; // of eights of columns
+    template <class F>
+    static void each_along_m(cuda_narrow t, short size, std::size_t scalar, cuda_narrow_form const& form,
+                             F const& f) {
+        t.k = 1024;
+        while (static_cast<std::size_t>(t.k * ((t.n + 3) / 4 * 4)) * scalar > 32768) t.k /= 2;
+        if (form.on_tensor_cores) t.micro_m = 16;
+        // On tensor cores two warps may be beside each other.
+        short const least = form.on_tensor_cores ? 8 : 4, most = !form.on_tensor_cores        ? 32
+                                                                 : size == 2 && !form.shifted ? 16
+                                                                                              : 8;
+        for (t.micro_n = least; t.micro_n <= most; t.micro_n *= 2) {
+            t.m = static_cast<short>((t.micro_n - form.shifted) * (size == 1 ? 8 : 16 / size));
+            f(t);
+        }
+    }
+    template <class F>
+    static void each_shifted_along_k(cuda_narrow t, short size, F const& f) {
+        int const pairs = (t.n + 15) / 16; // of eights of columns
         t.apart = static_cast<short>(16 / size), t.micro_m = 16;
-        t.m = static_cast<short>(slices > 1 ? 64 / slices : m > 64 * t.apart ? 128 : 64);
         t.k = pairs == 1 ? 1024 : pairs == 2 ? 512 : 256;
-        return t;
+        for (t.slices = 1; t.slices <= 8 && can_slice(t.n, t.slices); t.slices *= 2) {
+            t.m = static_cast<short>(64 / t.slices);
+            f(t);
+            if (t.slices == 1) t.m = 128, f(t);
+        }
     }
 };
 

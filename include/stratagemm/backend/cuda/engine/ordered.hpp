@@ -2,7 +2,9 @@
 #pragma once
 
 #include "../kernels/copies.cu.hpp"
-#include "narrow_tile.hpp"
+#include "../source.hpp"
+#include "counts.hpp"
+#include "few_columns.hpp"
 #include "ordered.cu.hpp"
 
 STRATAGEMM_BEGIN
@@ -41,137 +43,112 @@ struct cuda_ordered {
         return static_cast<std::size_t>(stages) * some * lines * (terms + gap) * element +
                static_cast<std::size_t>(cluster) * some * rows * cols * (element == 2 ? 4 : element);
     }
-    // The tile for m x n x k whose pieces have `piece` terms. A block has all pieces of as many rows as leave most
-    // multiprocessors a block, since each block reads all of B; for a vector it has eight rows, or more if there are few
-    // pieces. Blocks of 16-bit types have rows times pieces of 64 or
-    // more, if there are enough rows, or twice as many rows as B has columns. If these have no room, some pieces of 16
-    // rows, or of eight where there are eight columns. Where A does not lie along k, a warp reads at least 32 bytes of each
-    // line of A.
-    static cuda_ordered for_sides(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::ptrdiff_t piece,
-                                  std::size_t element, bool a_along_k, cuda_device const& d,
-                                  short cluster = 1) {
-        bool const on_tensor_cores = element == 2;
-        cuda_ordered t{.n = static_cast<short>(n), .cluster = cluster};
-        // The multiprocessors that a cluster fills, and the share that each of its blocks has.
-        std::ptrdiff_t const units = units_filled(cluster, d.units) / cluster,
-                             pieces = ((k - 1) / piece + cluster) / cluster;
-        // Blocks with few rows wait for each step. A piece is then one step, if the piece is not too deep.
-        bool const in_one_step =
-            a_along_k && !on_tensor_cores && element < 16 && m <= d.units && piece > 128 && piece <= 256;
-        t.k = in_one_step       ? static_cast<short>((piece + 31) / 32 * 32)
-              : on_tensor_cores ? 512
-              : element < 16    ? 128
-                                : 64;
-        while (t.k >= 2 * piece && t.k > 64) t.k = static_cast<short>(t.k / 2);
-        std::ptrdiff_t const steps = ((piece < k ? piece : k) - 1) / t.k + 1,
-                             most = on_tensor_cores ? 64 : 32;
-        std::ptrdiff_t rows = a_along_k ? 1 : most, step_pieces = 1;
-        auto const blocks = [&] { return (m - 1) / rows + 1; };
-        auto const with = [&](std::ptrdiff_t some) {
-            bool const one_each = on_tensor_cores || some * rows * n <= 256;
-            t.m = static_cast<short>(rows), t.pieces = static_cast<short>(some);
-            t.columns = static_cast<short>(one_each ? 1 : n);
-            t.stages = some < pieces || steps > 1 ? 2 : 1;
-            return some * rows <= 256 ? t.shared_bytes(element, a_along_k) : d.shared_bytes + 1;
-        };
-        auto const room = [&] {
-            std::size_t const shared = n == 1         ? 76800
-                                       : element == 4 ? 72000
-                                                      : 90000; // of two or three blocks
-            std::size_t const all = blocks() > 2 * units ? shared : blocks() > units ? 110000 : 220000;
-            return all < d.shared_bytes ? all : d.shared_bytes;
-        };
-        if (a_along_k) {
-            while (step_pieces < pieces && step_pieces < 32) step_pieces *= 2;
-            auto const double_rows = [&](std::ptrdiff_t enough) { // blocks
-                bool const may = rows < most && 2 * rows * n <= 256 && m >= 2 * rows * enough;
-                if (may) rows *= 2;
-                return may;
-            };
-            if (on_tensor_cores)
-                while ((rows * step_pieces < 64 || rows < (n == 1 ? 8 : 2 * n)) &&
-                       double_rows(2 * units / 5)) {
-                }
-            else {
-                while (rows < (n == 1 ? 8 : 32) && double_rows(n == 1 ? 9 * units / 10 : units / 2)) {
-                }
-                while (n == 1 && rows * step_pieces < 64 && double_rows(4 * units)) {
-                }
-            }
-            if (std::ptrdiff_t const some = n >= 8 ? 8 : 16;
-                with(step_pieces) > room() && (rows > some || (n == 1 && m >= some * units)))
-                rows = some;
-        } else {
-            auto const least = static_cast<std::ptrdiff_t>(32 / element);
-            while (rows > least && 2 * blocks() <= units) rows /= 2;
-        }
-        while (rows > 1 && with(1) > d.shared_bytes) rows /= 2;
-        step_pieces = 1;
-        while (step_pieces < pieces && step_pieces < 32 && with(2 * step_pieces) <= room()) step_pieces *= 2;
-        with(step_pieces);
-        return t;
+    // Calls f with each block that a kernel may have, for pieces of so many terms.
+    template <class F>
+    static void each_block(cuda_query const& q, std::ptrdiff_t piece, F const& f) {
+        for (short cluster = 1;
+             cluster == 1 || (q.device.capability >= 90 && cluster <= 8 && cluster * piece < q.sides.k);
+             cluster *= 2)
+            for (short depth = q.element < 16 ? 128 : 64; depth <= (q.element == 2 ? 512 : 256); depth *= 2)
+                if (depth < 128 || depth < 2 * piece) each_of_depth(q, piece, depth, cluster, f);
+    }
+    // The name of what the kernel costs.
+    static char const* costs(cuda_query const& q) {
+        return q.layout.a_along_k ? "ordered along k" : "ordered along m";
+    }
+    // Calls f with each parameter, as files of measurements keep them.
+    template <class Engine, class F>
+    static void each_parameter(Engine& t, F const& f) {
+        for (auto* const x : {&t.m, &t.n, &t.k, &t.pieces, &t.columns, &t.stages, &t.cluster}) f(*x);
+    }
+    // The place of its factor in the table of costs.
+    int number() const {
+        int place = 0;
+        for (short rows = m; rows > 1; rows /= 2) ++place;
+        return place;
     }
 
     template <class In, class Out, class, class, class Epilogue>
     cuda_source source(cuda_form const& form, Epilogue const& epilogue) const;
     template <class Product>
     status launch(Product const& p, cuda_way const& way, cuda_arena& memory) const;
+
+private:
+    // The pieces of k for each block of a cluster.
+    static std::ptrdiff_t pieces_of(std::ptrdiff_t k, std::ptrdiff_t piece, short cluster) {
+        return ((k - 1) / piece + cluster) / cluster;
+    }
+    template <class F>
+    static void each_of_depth(cuda_query const& q, std::ptrdiff_t piece, short depth, short cluster,
+                              F const& f) {
+        cuda_ordered t{.n = static_cast<short>(q.sides.n), .k = depth, .cluster = cluster};
+        bool const on_tensor_cores = q.element == 2;
+        std::ptrdiff_t const all = pieces_of(q.sides.k, piece, cluster),
+                             steps = ((piece < q.sides.k ? piece : q.sides.k) - 1) / depth + 1;
+        // Where A does not lie along k, threads read it, and only some of a line at a time.
+        for (t.m = 1; t.m <= 64 && t.m * t.n <= (on_tensor_cores ? 512 : 256) && t.m < 2 * q.sides.m;
+             t.m *= 2)
+            for (t.pieces = 1; t.pieces <= 32 && t.pieces * t.m <= 256 && t.pieces < 2 * all; t.pieces *= 2) {
+                bool const one_each = on_tensor_cores || t.pieces * t.m * t.n <= 256;
+                t.columns = one_each ? short{1} : t.n;
+                t.stages = t.pieces < all || steps > 1 ? 2 : 1;
+                if (t.shared_bytes(q.element, q.layout.a_along_k) > q.device.shared_bytes) break;
+                f(t);
+            }
+    }
 };
 
-// The cycles of ordered.cu.hpp: those of a block with a step of its pieces, and those of all blocks with the
-// bytes that they read. Each block reads the terms of B that its pieces have. Where A does not lie along k, threads
-// read some terms of A at a time, and wait for them. The constants fit measurements on an H100; those for lines along k
-// and for vectors fit an H200.
-inline double cycles_of_ordered(cuda_ordered const& t, cuda_sides const& s, std::ptrdiff_t piece,
-                                std::size_t element, cuda_layout const& layout, int all_units) {
-    auto const up = [](std::ptrdiff_t x, std::ptrdiff_t y) { return static_cast<double>((x + y - 1) / y); };
-    // A cluster counts as a block with its share of the pieces, and the multiprocessors of a cluster count as one.
-    std::ptrdiff_t const blocks = ((s.m - 1) / t.m + 1) * s.count,
-                         units = units_filled(t.cluster, all_units) / t.cluster,
-                         pieces = ((s.k - 1) / piece + t.cluster) / t.cluster;
-    auto const size = static_cast<double>(element), k = static_cast<double>(s.k),
-               n = static_cast<double>(s.n);
-    double const bytes_of_a_and_c = static_cast<double>(s.m * s.count) * (k + n) * size,
-                 bytes_of_b = static_cast<double>(blocks) * k * n * size;
-    // An H200 has four small blocks that read A along k on a multiprocessor.
-    bool const small = layout.a_along_k && element <= 4 && t.shared_bytes(element, true) < 55000;
-    double const rounds = up(blocks, std::ptrdiff_t{small ? 4 : 2} * units);
-    double const steps = up(pieces, t.pieces) * up(piece, t.k);
-    double const depth = piece < t.k ? static_cast<double>(piece) : t.k;
-    double const at_a_time = element == 16 ? 8 : t.columns == 1 ? 32 : 16;
-    double const term = element == 2 ? 2.5 : t.columns == 1 ? 10 : 12 * t.columns;
-    double const step = layout.a_along_k ? 600 + depth * term : (s.n == 1 ? 1700 : 1100) * depth / at_a_time;
-    // Bytes of A and B that a multiprocessor reads in a cycle. Bytes of a B of 16-bit types count one and a half times,
-    // since warps wait longer for them. If blocks are few, some multiprocessors idle.
-    bool const dense = static_cast<std::size_t>(s.k) * element % 16 == 0;
-    double const of_halves = !dense ? 8.7 : steps > 1 ? 12 : 16;
-    double const of_vector = !dense         ? (element == 8   ? 9
-                                               : element == 2 ? of_halves
-                                                              : 12)
-                             : element == 2 ? (steps > 1 ? 14 : 18)
-                                            : 16,
-                 of_several = element == 2                    ? of_halves
-                              : element == 4 || element == 16 ? 16
-                                                              : 12,
-                 rate = !layout.a_along_k ? 10
-                        : s.n == 1        ? of_vector
-                                          : of_several;
-    double const traffic = bytes_of_a_and_c + (layout.a_along_k && element == 2 ? 1.5 : 1) * bytes_of_b,
-                 even = static_cast<double>(blocks) / (up(blocks, units) * static_cast<double>(units)),
-                 slowed = !layout.a_along_k || blocks > 4 * units ? 1
-                          : 3 * blocks < units                    ? 1 / even
-                                                                  : 2 - even;
-    // Elements are copied one by one, 32 words of them in 13 cycles.
-    bool const by_elements = layout.a_along_k && element > 2 && !dense;
-    double const copying =
-        by_elements ? up(blocks, units) * (t.m + n) * k / t.cluster * size / 4 * 13 / 32 : 0;
-    double const summing = rounds * steps * step + copying,
-                 reading = traffic / (rate * static_cast<double>(units * t.cluster)) * slowed;
-    double const meeting = t.cluster > 1 ? up(blocks, units) * (element == 2 ? 1500 : 300) : 0;
-    double const working = (element == 2 ? 4800 : 5300) + meeting + (summing > reading ? summing : reading),
-                 queued = launching(1);
-    return working > queued ? working : queued;
-}
+class cuda_ordered_counts : public cuda_counts {
+public:
+    cuda_ordered_counts(cuda_query const& q, cuda_ordered const& t) {
+        cuda_sides const& s = q.sides;
+        std::ptrdiff_t const piece = q.order.piece > 0 ? q.order.piece : s.k;
+        std::size_t const shared = t.shared_bytes(q.element, q.layout.a_along_k);
+        auto const room = static_cast<int>(q.device.shared_bytes / shared), registers = q.element < 8    ? 4
+                                                                                        : q.element < 16 ? 3
+                                                                                                         : 1;
+        units = units_filled(t.cluster, q.device.units);
+        resident = room < 1 ? 1 : room < registers ? room : registers;
+        clustered = t.cluster > 1;
+        std::ptrdiff_t const pieces = ((s.k - 1) / piece + t.cluster) / t.cluster,
+                             deep = piece < s.k ? piece : s.k;
+        double const steps = up(pieces, t.pieces) * up(deep, t.k);
+        step_of(q, t, real(deep < t.k ? deep : t.k), real(pieces < t.pieces ? pieces : t.pieces));
+        rounds(((s.m - 1) / t.m + 1) * s.count * t.cluster, steps);
+        stages = t.stages;
+        memory_of(q, t, real(pieces));
+    }
+
+private:
+    // Steps of `some` pieces of k, of which each has so many terms.
+    void step_of(cuda_query const& q, cuda_ordered const& t, double terms, double some) {
+        double const size = real(q.element), rows = q.sides.m < t.m ? real(q.sides.m) : t.m,
+                     of_a = rows * some * terms, of_b = t.n * some * terms;
+        multiply_adds = of_a * t.n;
+        chain = terms * t.columns;
+        // Tensor cores sum 16 terms at once, and a warp has several rows and pieces, one after another.
+        if (q.element == 2) chain = terms / 16 * up(t.pieces * ((t.m + 7) / 8), 8);
+        fetched = (of_a + of_b) * size;
+        loads = of_a + of_b;
+        bool const by_elements = q.element > 2 && q.element < 16;
+        if (by_elements && q.layout.a_along_k && begins_at(q.line_of_a()) < 16) gathered += of_a;
+        bool const b_lies = q.layout.b_along_k
+                                ? begins_at(q.line_of_b()) == 16 || !by_elements
+                                : begins_at(static_cast<std::size_t>(q.sides.k) * q.line_of_b()) == 16;
+        if (!b_lies) gathered += of_b;
+        within = q.layout.a_along_k && q.line_of_a() % 128 != 0 ? of_a * size : 0;
+        gathers = q.layout.a_along_k && begins_at(q.line_of_a()) < 16;
+    }
+    void memory_of(cuda_query const& q, cuda_ordered const& t, double pieces) {
+        cuda_sides const& s = q.sides;
+        double const size = real(q.element), rows = s.m < t.m ? real(s.m) : t.m;
+        moved = ((real(s.m) + real(s.n)) * real(s.k) * size + real(s.m) * real(s.n) * real(q.result())) *
+                real(s.count) / units * (cuda_fitted_bytes_per_cycle / q.device.bytes_per_cycle);
+        stored = rows * t.n * real(q.result());
+        aligned = s.n == 1 || static_cast<std::size_t>(s.n) * q.result() % 16 == 0;
+        in_cluster = rows * t.n * pieces * sum_size(q);
+    }
+};
 
 inline bool cuda_ordered::takes(cuda_query const& q) {
     cuda_layout const& layout = q.layout;
@@ -187,22 +164,15 @@ inline bool cuda_ordered::takes(cuda_query const& q) {
 
 template <class F>
 void cuda_ordered::candidates(cuda_query const& q, F& f) {
-    cuda_sides const& s = q.sides;
-    cuda_device const& d = q.device;
+    std::ptrdiff_t const piece = q.order.piece > 0 ? q.order.piece : q.sides.k;
+    cuda_tile_costs_of const& row = tile_costs_of(costs(q), q.type);
     cuda_way way;
-    cuda_ordered best;
-    way.cycles = 1e300, way.invariant = true, way.piece = q.order.piece;
-    std::ptrdiff_t const piece = q.order.piece > 0 ? q.order.piece : s.k;
-    for (short cluster = 1; cluster == 1 || (d.capability >= 90 && cluster <= 8 && cluster * piece < s.k);
-         cluster = static_cast<short>(2 * cluster)) {
-        cuda_ordered const t =
-            for_sides(s.m * s.count, s.n, s.k, piece, q.element, q.layout.a_along_k, d, cluster);
-        // Clusters are for multiprocessors that would otherwise idle.
-        if (cluster > 1 && ((s.m - 1) / t.m + 1) * s.count * cluster > 3 * d.units) continue;
-        double const cycles = cycles_of_ordered(t, s, piece, q.element, q.layout, d.units);
-        if (cycles < way.cycles) best = t, way.cycles = cycles;
-    }
-    f(best, way);
+    way.invariant = true, way.piece = q.order.piece;
+    each_block(q, piece, [&](cuda_ordered const& t) {
+        way.cycles = cuda_ordered_counts(q, t).cycles(row.costs, static_cast<double>(row.slower[t.number()]),
+                                                      f.least());
+        f(t, way);
+    });
 }
 
 template <class In, class Out, class, class, class Epilogue>

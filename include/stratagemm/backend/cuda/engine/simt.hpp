@@ -24,9 +24,7 @@ struct cuda_simt : cuda_tile_of_parts<cuda_simt> {
     static constexpr char types[] = "s";
     static constexpr bool widens = true;
     static bool takes_type(cuda_device const&, char type) { return type == 's'; }
-    static bool takes(cuda_query const& q) {
-        return q.type == 's' && (!q.layout.widens() || !q.given) && !cuda_few_columns::are_read_once(q);
-    }
+    static bool takes(cuda_query const& q) { return q.type == 's' && (!q.layout.widens() || !q.given); }
     static bool keeps_order(cuda_order const& order, char, cuda_device const&) {
         return !order.on_tensor_cores;
     }

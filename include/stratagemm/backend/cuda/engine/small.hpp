@@ -3,6 +3,7 @@
 
 #include "../kernels/copies.cu.hpp"
 #include "../source.hpp"
+#include "counts.hpp"
 #include "small.cu.hpp"
 
 STRATAGEMM_BEGIN
@@ -27,44 +28,33 @@ struct cuda_small {
         return !order.on_tensor_cores;
     }
 
+    // No other engine is asked: none has a block multiply several products.
     template <class F>
-    static void candidates(cuda_query const& q, F& f) {
-        cuda_way way;
-        way.invariant = q.invariant, way.surely = true, way.cycles = f.least();
-        if (q.invariant) way.piece = q.order.piece;
-        f(for_sides(q.sides.m, q.sides.n, q.sides.k, q.element), way);
-    }
+    static void candidates(cuda_query const& q, F& f);
 
-    // Threads have few elements, so that neighbours store whole lines of memory. Where columns come in no vectors, a
-    // thread has one column, if the kernel then does not read more than it multiplies. A block has about 128 threads and
-    // up to 21 KB of operands at a time, or 44 where 21 KB are not enough for 64 threads or for whole vectors.
-    static cuda_small for_sides(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, std::size_t element) {
-        if (m < 1 || n < 1 || k < 1) return {};
-        std::ptrdiff_t const width = n % 4 == 0 || n >= 24 ? 4 : n % 2 == 0 ? 2 : 1;
-        std::ptrdiff_t const most = m > 24 && element < 16 ? 8 : m > 8 ? 4 : (m > 4 ? 8 : 4) / width;
-        std::ptrdiff_t const along_m = (m - 1) / most + 1; // threads
-        cuda_small t{static_cast<short>(m), static_cast<short>(n), static_cast<short>(k),
-                     static_cast<short>((m - 1) / along_m + 1), static_cast<short>(width)};
+    // Calls f with the blocks that a kernel may have.
+    template <class F>
+    static void each_block(cuda_sides const& s, std::size_t element, F const& f) {
+        cuda_small t{static_cast<short>(s.m), static_cast<short>(s.n), static_cast<short>(s.k)};
         // The bytes include gaps in shared memory, of which a block has 48 KB.
-        std::size_t const bytes = static_cast<std::size_t>((m + n) * k) * element * 9 / 8 + 32;
-        auto const fits = [&](std::size_t some, std::size_t kilobytes) {
-            return some * bytes <= kilobytes * 1024;
-        };
-        auto const dense = [&] { // a group begins at a multiple of 16 bytes
-            auto const size = static_cast<std::size_t>(t.products) * element;
-            return static_cast<std::size_t>(m * k) * size % 16 == 0 &&
-                   static_cast<std::size_t>(k * n) * size % 16 == 0;
-        };
-        auto const twice = [&] { return 2 * static_cast<std::size_t>(t.products); };
-        while (fits(twice(), 44) && t.threads() < 256 &&
-               (!dense() || t.threads() < 64 || (t.threads() < 128 && fits(twice(), 21))))
-            t.products = static_cast<short>(2 * t.products);
-        // Where vectors of numbers are multiplied as they are, so many blocks fetch at a time that one stage is best.
-        if (element < 4 || n % 4 != 0)
-            while (t.stages < 3 && fits(static_cast<std::size_t>(t.products * (t.stages + 1)), 48))
-                ++t.stages;
-        return t;
+        std::size_t const bytes = static_cast<std::size_t>((s.m + s.n) * s.k) * element * 9 / 8 + 32;
+        auto const fits = [&](int some) { return static_cast<std::size_t>(some) * bytes <= 48 * 1024; };
+        for (t.micro_n = 1; t.micro_n <= 4 && t.micro_n < 2 * s.n; t.micro_n *= 2)
+            for (short most = 1; most <= (element < 16 ? 8 : 4) && most < 2 * s.m; most *= 2) {
+                auto const along_m = static_cast<short>((s.m - 1) / most + 1); // threads
+                t.micro_m = static_cast<short>((s.m - 1) / along_m + 1);
+                for (t.products = 1; fits(t.products) && t.threads() <= 512; t.products *= 2)
+                    if (t.threads() >= 32 || !fits(2 * t.products))
+                        for (t.stages = 1; t.stages <= 3 && fits(t.products * t.stages); ++t.stages) f(t);
+            }
     }
+    // Calls f with each parameter, as files of measurements keep them.
+    template <class Engine, class F>
+    static void each_parameter(Engine& t, F const& f) {
+        for (auto* const x : {&t.m, &t.n, &t.k, &t.micro_m, &t.micro_n, &t.products, &t.stages}) f(*x);
+    }
+    // The place of its factor in the table of costs.
+    int number() const { return stages - 1; }
 
     int threads() const { return ((m - 1) / micro_m + 1) * ((n - 1) / micro_n + 1) * products; }
 
@@ -104,5 +94,57 @@ struct cuda_small {
         return p.launch(**compiled, form, stay ? places : groups, threads(), p.arguments(way));
     }
 };
+
+class cuda_small_counts : public cuda_counts {
+public:
+    cuda_small_counts(cuda_query const& q, cuda_small const& t) {
+        cuda_sides const& s = q.sides;
+        double const size = real(q.element), of_product = real((s.m + s.n) * s.k),
+                     of_threads = up(t.threads(), 32) * 32 * real(s.k);
+        std::ptrdiff_t const groups = (s.count - 1) / t.products + 1;
+        bool const whole = static_cast<std::size_t>(s.m * s.k * t.products) * q.element % 16 == 0 &&
+                           static_cast<std::size_t>(s.n * s.k * t.products) * q.element % 16 == 0;
+        units = q.device.units, resident = blocks_of(q, t);
+        multiply_adds = of_threads * t.micro_m * t.micro_n;
+        loads = of_threads * (t.micro_m + t.micro_n);
+        chain = real(s.k) * t.micro_m * t.micro_n;
+        fetched = of_product * t.products * size;
+        if (!whole) gathered = of_product * t.products;
+        stages = t.stages, gathers = !whole;
+        moved = (of_product * size + real(s.m * s.n) * real(q.result())) * real(s.count) / units *
+                (cuda_fitted_bytes_per_cycle / q.device.bytes_per_cycle);
+        stored = real(s.m * s.n * t.products) * real(q.result());
+        aligned = s.n % t.micro_n == 0 && static_cast<std::size_t>(s.n) * q.result() % 16 == 0;
+        rounds(groups, 1);
+        // Blocks that stay take one group after another as steps.
+        if (t.stages > 1 && full_rounds > 1) full_rounds = 1;
+    }
+
+private:
+    // Blocks that a multiprocessor has room for, as RESIDENT in small.cu.hpp.
+    static int blocks_of(cuda_query const& q, cuda_small const& t) {
+        int const registers =
+                      48 + 2 * t.micro_m * t.micro_n * (q.element < 4 ? 1 : static_cast<int>(q.element / 4)),
+                  by_registers = 512 / (registers < 64 ? 64 : registers) * 4 / ((t.threads() + 31) / 32);
+        auto const bytes =
+            static_cast<std::size_t>((t.m + t.n) * t.k * t.products * t.stages) * q.element * 9 / 8;
+        auto const by_memory = static_cast<int>(q.device.shared_bytes / (bytes + 1024));
+        int const blocks = by_registers < by_memory ? by_registers : by_memory;
+        return blocks < 1 ? 1 : blocks > 16 ? 16 : blocks;
+    }
+};
+
+template <class F>
+void cuda_small::candidates(cuda_query const& q, F& f) {
+    cuda_tile_costs_of const& row = tile_costs_of(name, q.type);
+    cuda_way way;
+    way.invariant = q.invariant;
+    if (q.invariant) way.piece = q.order.piece;
+    each_block(q.sides, q.element, [&](cuda_small const& t) {
+        way.cycles =
+            cuda_small_counts(q, t).cycles(row.costs, static_cast<double>(row.slower[t.number()]), f.least());
+        f(t, way);
+    });
+}
 
 STRATAGEMM_END

@@ -3,7 +3,6 @@
 
 #include "../lines.hpp"
 #include "../source.hpp"
-#include "narrow.hpp"
 
 #include <vector>
 

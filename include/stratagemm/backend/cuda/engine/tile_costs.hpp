@@ -1,4 +1,4 @@
-// What things cost that products with tiles are made of (tile_counts.hpp).
+// What things cost that products are made of (counts.hpp).
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -37,6 +37,7 @@ enum class cuda_cost {
     lies_nn,       // where only A lies along k
     lies_nt,       // where both do
     direct,        // where lines along k are read as they lie, and copies would lie better
+    chain,         // a multiply-add that waits for the one before
     kinds
 };
 inline constexpr int cuda_cost_kinds = static_cast<int>(cuda_cost::kinds);
@@ -49,8 +50,8 @@ struct cuda_tile_costs {
         return static_cast<double>(of[static_cast<int>(kind)]);
     }
 };
-// Those of an engine for types, by their letters; and the factors by which its built-in tiles are slower than their
-// counts say, in the order of the engine's list.
+// Those of an engine for types, by their letters; and the factors by which its configurations are slower than their
+// counts say: those of built-in tiles in the order of the engine's list, others by number().
 inline constexpr int cuda_most_tiles = 32;
 struct cuda_tile_costs_of {
     char const* engine;

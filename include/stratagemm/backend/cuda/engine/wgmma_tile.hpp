@@ -28,9 +28,7 @@ struct cuda_wgmma {
     static constexpr char types[] = "hwbts45"; // floats as tf32
     static constexpr bool widens = false;
     static bool takes_type(cuda_device const&, char type) { return std::strchr("hwbt45", type) != nullptr; }
-    static bool takes(cuda_query const& q) {
-        return takes_type(q.device, q.type) && !q.layout.widens() && !cuda_few_columns::are_read_once(q);
-    }
+    static bool takes(cuda_query const& q) { return takes_type(q.device, q.type) && !q.layout.widens(); }
     static bool keeps_order(cuda_order const& order, char, cuda_device const&) {
         return order.on_tensor_cores;
     }
