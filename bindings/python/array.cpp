@@ -84,18 +84,29 @@ void free_unused(PyObject* capsule, char const* name) {
     auto* const managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
     managed->destroy(managed);
 }
+std::unique_ptr<dlpack::versioned_tensor> versioned() {
+    auto made = std::make_unique<dlpack::versioned_tensor>();
+    made->is = dlpack::ours;
+    return made;
+}
+// What whoever takes it has to destroy; it holds the array.
 template <class Managed>
-PyObject* capsule_of(PyObject* self, Managed* made, char const* name, PyCapsule_Destructor destructor) {
-    std::unique_ptr<Managed> managed(made);
-    managed->tensor = described(of(self)), managed->context = self;
-    managed->destroy = [](Managed* m) {
+std::unique_ptr<Managed> managed(PyObject* self, std::unique_ptr<Managed> made) {
+    made->tensor = described(of(self)), made->context = self;
+    made->destroy = [](Managed* m) {
         forget(m->context);
         delete m;
     };
-    PyObject* const capsule = PyCapsule_New(managed.get(), name, destructor);
-    if (!capsule) throw raised();
     Py_INCREF(self);
-    managed.release();
+    return made;
+}
+template <class Managed>
+PyObject* capsule_of(PyObject* self, std::unique_ptr<Managed> empty, char const* name,
+                     PyCapsule_Destructor destructor) {
+    auto made = managed(self, std::move(empty));
+    PyObject* const capsule = PyCapsule_New(made.get(), name, destructor);
+    Managed* const given = made.release();
+    if (!capsule) given->destroy(given);
     return capsule;
 }
 
@@ -139,11 +150,9 @@ PyObject* to_capsule(PyObject* self, PyObject* arguments, PyObject* named) {
         }
         wait_for(of(self), stream);
         if (!knows_versions(newest))
-            return capsule_of(self, new dlpack::managed_tensor{}, dlpack::name,
+            return capsule_of(self, std::make_unique<dlpack::managed_tensor>(), dlpack::name,
                               [](PyObject* c) { free_unused<dlpack::managed_tensor>(c, dlpack::name); });
-        auto* const made = new dlpack::versioned_tensor{};
-        made->is = dlpack::ours;
-        return capsule_of(self, made, dlpack::versioned_name, [](PyObject* c) {
+        return capsule_of(self, versioned(), dlpack::versioned_name, [](PyObject* c) {
             free_unused<dlpack::versioned_tensor>(c, dlpack::versioned_name);
         });
     });
@@ -199,6 +208,16 @@ object new_array(kind type, int dimensions, index_t const* sides, int device, dl
 }
 
 object as_arrays_of(PyObject* like, object array) {
+    storage& made = of(array.get());
+    // Libraries whose arrays have buffers have no such functions.
+    dlpack::exchange const* const library = PyObject_CheckBuffer(like) ? nullptr : exchange_of(like);
+    if (library &&
+        (made.how.device == on_host || stream_of(*library, described(made).where) == made.stream.number)) {
+        void* given = nullptr;
+        // If it fails, nothing says whose the array is: it stays.
+        if (library->give(managed(array.get(), versioned()).release(), &given) != 0) throw raised();
+        return object(static_cast<PyObject*>(given));
+    }
     static PyObject* const function = in_python("stratagemm._producers", "as_arrays_of").release();
     return object(PyObject_CallFunctionObjArgs(function, like, array.get(), nullptr));
 }

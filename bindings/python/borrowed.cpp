@@ -1,5 +1,7 @@
 #include "borrowed.hpp"
 
+#include "arguments.hpp"
+
 #include <cstring>
 
 namespace stratagemm_python {
@@ -49,8 +51,8 @@ void check_address(char const* name, void const* data, int bytes) {
 
 // The stream on which the library of an array works now, where that library says so.
 std::intptr_t stream_of_producer(PyObject* from) {
-    object const number(
-        PyObject_CallFunctionObjArgs(in_python("stratagemm._producers", "stream_of").get(), from, nullptr));
+    static PyObject* const function = in_python("stratagemm._producers", "stream_of").release();
+    object const number(PyObject_CallFunctionObjArgs(function, from, nullptr));
     auto const stream = PyLong_AsSsize_t(number.get());
     if (stream == -1 && PyErr_Occurred()) throw raised();
     return stream;
@@ -73,10 +75,41 @@ object capsule_of(PyObject* method, dlpack::stream const* stream) {
     return object(PyObject_Call(method, none.get(), named.get()));
 }
 
+// Whether an array takes part in automatic differentiation, of which its memory alone says nothing. Its __dlpack__
+// refuses it; the functions of an exchange do not.
+bool is_differentiated(PyObject* array) {
+    static PyObject* const name = object(PyUnicode_InternFromString("requires_grad")).release();
+    PyObject* const value = PyObject_GetAttr(array, name);
+    if (!value) return PyErr_Clear(), false;
+    object const held(value);
+    return truth(value);
+}
+bool is_on_cuda(dlpack::device const& where) {
+    return where.kind == dlpack::cuda || where.kind == dlpack::cuda_managed;
+}
+
 } // namespace
 
+dlpack::exchange const* exchange_of(PyObject* array) {
+    static PyObject* const name = object(PyUnicode_InternFromString(dlpack::exchange_attribute)).release();
+    PyObject* const found = PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(array)), name);
+    if (!found) return PyErr_Clear(), nullptr;
+    object const capsule(found);
+    if (!PyCapsule_IsValid(found, dlpack::exchange_name)) return nullptr;
+    auto const* known =
+        static_cast<dlpack::exchange const*>(PyCapsule_GetPointer(found, dlpack::exchange_name));
+    while (known && known->is.major != dlpack::ours.major) known = known->earlier;
+    return known;
+}
+std::intptr_t stream_of(dlpack::exchange const& library, dlpack::device const& where) {
+    void* current = nullptr;
+    if (library.stream(where.kind, where.number, &current) != 0) return PyErr_Clear(), -1;
+    return current ? reinterpret_cast<std::intptr_t>(current) : 1;
+}
+
 void borrowed::take(PyObject* from, char const* name, dlpack::stream& stream) {
-    if (!PyObject_CheckBuffer(from) || !take_buffer(from, name)) take_capsule(from, name, stream);
+    if (PyObject_CheckBuffer(from) && take_buffer(from, name)) return;
+    if (!take_exchanged(from, name, stream)) take_capsule(from, name, stream);
 }
 
 bool borrowed::take_buffer(PyObject* from, char const* name) {
@@ -110,6 +143,25 @@ bool borrowed::take_buffer(PyObject* from, char const* name) {
             stride[i] = 1;
         }
     }
+    return true;
+}
+
+bool borrowed::take_exchanged(PyObject* from, char const* name, dlpack::stream& stream) {
+    dlpack::exchange const* const library = exchange_of(from);
+    if (!library || is_differentiated(from)) return false;
+    if (library->take(from, &versioned_) != 0) return PyErr_Clear(), false;
+    held_ = by::versioned_capsule;
+    dlpack::array const& a = versioned_->tensor;
+    bool const is_cuda = is_on_cuda(a.where);
+    std::intptr_t const current = is_cuda ? stream_of(*library, a.where) : 1;
+    // A complex array may be conjugated, about which only __dlpack__ asks. That also lets one stream wait for another.
+    bool const is_all = versioned_->is.major == dlpack::ours.major && a.type.code != dlpack::complex &&
+                        (is_cuda ? current != -1 && (!stream.is_given || stream.number == current)
+                                 : a.where.kind == dlpack::cpu || a.where.kind == dlpack::cuda_host);
+    if (!is_all) return give_back(), false;
+    if (is_cuda) stream = {true, current};
+    writable = !(versioned_->flags & dlpack::read_only);
+    describe(a, name);
     return true;
 }
 
@@ -155,8 +207,7 @@ void borrowed::describe(dlpack::array const& a, char const* name) {
     type = kind_of_element(a.type);
     if (type == kind::none) refuse_elements(name, "a type of DLPack");
     check_dimensions(name, a.dimensions);
-    bool const is_cuda = a.where.kind == dlpack::cuda || a.where.kind == dlpack::cuda_managed;
-    device = is_cuda ? a.where.number : on_host;
+    device = is_on_cuda(a.where) ? a.where.number : on_host;
     data = static_cast<std::byte*>(a.data) + (a.data ? a.offset : 0);
     check_address(name, data, facts(type).bytes);
     dimensions = a.dimensions;

@@ -8,6 +8,11 @@
 
 namespace stratagemm_python {
 
+// The functions of the library that an array is of, or null.
+dlpack::exchange const* exchange_of(PyObject* array);
+// On which stream that library works now on a device, or -1.
+std::intptr_t stream_of(dlpack::exchange const& library, dlpack::device const& where);
+
 class borrowed : public tensor {
 public:
     borrowed() = default;
@@ -22,6 +27,8 @@ private:
     enum class by : unsigned char { nothing, buffer, capsule, versioned_capsule };
 
     bool take_buffer(PyObject* from, char const* name); // false: it has none, but perhaps a capsule
+    // false: the array's __dlpack__ is needed, or says what is wrong.
+    bool take_exchanged(PyObject* from, char const* name, dlpack::stream& on);
     void take_capsule(PyObject* from, char const* name, dlpack::stream& on);
     void describe(dlpack::array const& a, char const* name);
     void give_back();

@@ -100,8 +100,8 @@ void call::note_place(int device, char const* name) {
 }
 
 void call::read_epilogue(PyObject* from) {
-    object const all(
-        PyObject_CallFunctionObjArgs(in_python("stratagemm._epilogues", "steps_of").get(), from, nullptr));
+    static PyObject* const function = in_python("stratagemm._epilogues", "steps_of").release();
+    object const all(PyObject_CallFunctionObjArgs(function, from, nullptr));
     Py_ssize_t const steps = PyTuple_Size(all.get());
     if (steps < 0) throw raised();
     for (Py_ssize_t i = 0; i < steps; ++i) read_step(PyTuple_GetItem(all.get(), i));

@@ -1,4 +1,4 @@
-// The structures of DLPack 1.1, by which libraries hand arrays to each other: capsules named "dltensor" hold a
+// The structures of DLPack, by which libraries hand arrays to each other: capsules named "dltensor" hold a
 // managed_tensor, those named "dltensor_versioned" a versioned_tensor.
 #pragma once
 
@@ -41,6 +41,21 @@ struct versioned_tensor {
     std::uint64_t flags;
     array tensor;
 };
+
+// What a library of arrays offers to consumers in C (DLPack 1.3): arrays are exported and imported without waiting and
+// without a call of Python. Its types have it as the attribute exchange_attribute, in a capsule. Functions return 0, or
+// another number with an exception of Python set.
+struct exchange {
+    version is;
+    exchange const* earlier; // the functions of another major version
+    void* allocate;
+    int (*take)(void* object, versioned_tensor** taken);
+    int (*give)(versioned_tensor* given, void** object);
+    void* borrow;
+    int (*stream)(std::int32_t device_kind, std::int32_t device, void** current);
+};
+inline constexpr char const* exchange_attribute = "__dlpack_c_exchange_api__";
+inline constexpr char const* exchange_name = "dlpack_exchange_api";
 
 // On which stream of a CUDA device a call works: a producer is told to have its work done there first.
 struct stream {

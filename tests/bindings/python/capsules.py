@@ -63,19 +63,22 @@ class Producer:
                       Element(self.code, 8 * self.array.itemsize, 1), sides,
                       None if self.contiguous else strides, self.offset)
 
-    def capsule(self, managed, name):
+    def kept_alive(self, managed):
         def destroy(_):
             self.alive -= 1
 
         managed.destroy = DESTROY(destroy)
         self.alive += 1
         self.kept += [managed, managed.destroy]
-        return new_capsule(c.addressof(managed), name, None)
+        return managed
+
+    def managed(self):
+        return self.kept_alive(
+            Versioned(version=Version(*self.version), flags=self.flags, tensor=self.tensor()))
 
     def __dlpack__(self, **asked):
         self.asked.append(asked)
-        managed = Versioned(version=Version(*self.version), flags=self.flags, tensor=self.tensor())
-        return self.capsule(managed, b"dltensor_versioned")
+        return new_capsule(c.addressof(self.managed()), b"dltensor_versioned", None)
 
 
 class OldProducer(Producer):
@@ -83,10 +86,63 @@ class OldProducer(Producer):
 
     def __dlpack__(self, *, stream=None):
         self.asked.append({"stream": stream})
-        return self.capsule(Managed(tensor=self.tensor()), b"dltensor")
+        return new_capsule(c.addressof(self.kept_alive(Managed(tensor=self.tensor()))), b"dltensor", None)
 
 
 def bfloat16(x):
     """The bits of the nearest numbers of bfloat16."""
     bits = np.ascontiguousarray(x, "float32").view("uint32")
     return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("int16")
+
+
+class Exchange(c.Structure):
+    """The functions that DLPack 1.3 adds, by which an array is taken without its __dlpack__."""
+
+    TAKE = c.PYFUNCTYPE(c.c_int, c.py_object, c.POINTER(c.c_void_p))
+    GIVE = c.PYFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(c.c_void_p))
+    STREAM = c.PYFUNCTYPE(c.c_int, c.c_int32, c.c_int32, c.POINTER(c.c_void_p))
+    _fields_ = [("version", Version), ("earlier", c.c_void_p), ("allocate", c.c_void_p), ("take", TAKE),
+                ("give", GIVE), ("borrow", c.c_void_p), ("stream", STREAM)]
+
+    def capsule(self):
+        return new_capsule(c.addressof(self), b"dlpack_exchange_api", None)
+
+
+class Given:
+    """What a library of exchanges makes of an array that it is given."""
+
+    def __init__(self, managed):
+        self.managed = Versioned.from_address(managed)
+
+    def __del__(self):
+        self.managed.destroy(c.addressof(self.managed))
+
+
+def _take(array, to):
+    if array.refuses:
+        raise array.refuses
+    to[0] = c.addressof(array.managed())
+    return 0
+
+
+def _give(managed, to):
+    made = Given(managed)
+    c.pythonapi.Py_IncRef(c.py_object(made))
+    to[0] = id(made)
+    return 0
+
+
+def _stream(kind, device, to):
+    to[0] = Exchanged.working_on
+    return 0
+
+
+class Exchanged(Producer):
+    """An array of a library that has these functions; those of a later version come first."""
+
+    working_on = None  # the stream, for arrays on devices
+    refuses = None
+    functions = Exchange(Version(1, 3), None, None, Exchange.TAKE(_take), Exchange.GIVE(_give), None,
+                         Exchange.STREAM(_stream))
+    later = Exchange(Version(2, 0), c.addressof(functions))
+    __dlpack_c_exchange_api__ = later.capsule()

@@ -9,7 +9,7 @@ from unittest import mock
 
 import numpy as np
 import stratagemm as sg
-from capsules import Producer, bfloat16
+from capsules import Exchanged, Given, Producer, bfloat16
 
 try:
     driver = c.CDLL("libcuda.so.1")
@@ -118,6 +118,27 @@ class Cuda(unittest.TestCase):
             sg.gemm(OnDevice(a), OnDevice(b), epilogue=sg.bias(v))
         with self.assertRaisesRegex(TypeError, "in the type in which"):
             sg.gemm(OnDevice(a), OnDevice(b), epilogue=sg.bias(OnDevice(v.astype("float64"))))
+
+    def test_exchange_on_streams(self):
+        class Here(OnDevice, Exchanged):
+            pass
+
+        a, stream = rng.standard_normal((4, 4)).astype("float32"), c.c_void_p()
+        call("cuStreamCreate", c.byref(stream), 1)
+        x = Here(a)
+        call("cuStreamSynchronize", None)
+        with mock.patch.object(Exchanged, "working_on", stream.value):
+            made = sg.gemm(x, x)  # on the stream on which the library works: nothing waits
+            self.assertIsInstance(made, Given)
+            self.assertEqual((x.asked, made.managed.tensor.device.kind), ([], 2))
+            call("cuStreamSynchronize", stream)
+            got = fetched(made.managed.tensor.data, (4, 4), "float32")
+            np.testing.assert_allclose(got, a @ a, rtol=1e-4, atol=1e-4)
+            other = sg.gemm(x, x, stream=1)  # on another one, for which __dlpack__ has the work done
+            self.assertIsInstance(other, sg.array)
+            self.assertEqual([asked["stream"] for asked in x.asked], [1, 1])
+            np.testing.assert_allclose(values_of(other, "float32"), a @ a, rtol=1e-4, atol=1e-4)
+        self.assertEqual(x.alive, 0)
 
     def test_streams(self):
         a = OnDevice(np.eye(16, dtype="float32"))

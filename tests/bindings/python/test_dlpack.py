@@ -1,10 +1,11 @@
 """Arrays by DLPack: capsules of both kinds into gemm(), and results out of it."""
 
+import ctypes
 import unittest
 
 import numpy as np
 import stratagemm as sg
-from capsules import OldProducer, Producer, bfloat16
+from capsules import Exchanged, Given, OldProducer, Producer, bfloat16
 
 rng = np.random.default_rng(7)
 
@@ -23,6 +24,35 @@ class DLPack(unittest.TestCase):
         y = Producer(a)
         sg.gemm(y, b.T)
         self.assertEqual(y.asked, [{"max_version": (1, 1)}])
+
+    def test_exchange(self):
+        a, b = rng.standard_normal((5, 7)), rng.standard_normal((7, 6))
+        c = np.zeros((5, 6))
+        x, y, z = Exchanged(a), Exchanged(b), Exchanged(c)
+        self.assertIs(sg.gemm(x, y, z), z)
+        np.testing.assert_allclose(c, a @ b)
+        self.assertEqual([p.asked for p in (x, y, z)], [[], [], []])
+        self.assertEqual([p.alive for p in (x, y, z)], [0, 0, 0])
+        with self.assertRaisesRegex(ValueError, "out: it is read-only"):
+            sg.gemm(a, b, Exchanged(c, flags=1))
+        # Results go to the library of the operand in the same way.
+        made = sg.gemm(x, b)
+        self.assertIsInstance(made, Given)
+        tensor = made.managed.tensor
+        self.assertEqual((tensor.sides[0], tensor.sides[1]), (5, 6))
+        self.assertEqual((ctypes.c_double * 30).from_address(tensor.data)[:], (a @ b).ravel().tolist())
+
+    def test_exchange_leaves_what_only_dlpack_says(self):
+        a = rng.standard_normal((3, 3))
+        refused, old, differentiated = Exchanged(a), Exchanged(a, version=(2, 0)), Exchanged(a)
+        refused.refuses = ValueError("not by this function")
+        differentiated.requires_grad = True
+        for x in (refused, differentiated, Exchanged(a + 1j)):
+            self.assertIsInstance(sg.gemm(x, x), Given)
+            self.assertEqual((x.asked[0], x.alive), ({"max_version": (1, 1)}, 0))
+        with self.assertRaisesRegex(ValueError, "a: its capsule is of DLPack 2"):
+            sg.gemm(old, a)
+        self.assertEqual(old.alive, 1)  # the capsule, which nobody took
 
     def test_layout(self):
         a = rng.standard_normal((4, 6))
@@ -141,6 +171,11 @@ class Libraries(unittest.TestCase):
         torch.testing.assert_close(out, a @ b)
         x = torch.randn(5, 7).bfloat16()
         torch.testing.assert_close(sg.gemm(x, x.T), x @ x.T, atol=0.1, rtol=0.1)
+        x = torch.randn(4, 4, dtype=torch.complex64)
+        torch.testing.assert_close(sg.gemm(x.conj().resolve_conj(), x), x.conj() @ x)
+        for wrong in (x.conj(), torch.eye(4).requires_grad_()):
+            with self.assertRaisesRegex(BufferError, "conjugate bit|require gradient"):
+                sg.gemm(wrong, wrong)
         self.assertEqual(sg.plan(2, 2, 2, torch.float32).run(torch.eye(2), torch.eye(2)).dtype, torch.float32)
 
     def test_jax(self):
