@@ -6,8 +6,8 @@
 
 STRATAGEMM_BEGIN
 
-struct cuda_blocked : cuda_tile_of_parts<cuda_blocked> {
-    using cuda_tile_of_parts::cuda_tile_of_parts;
+struct cuda_blocked : cuda_micro_tiled<cuda_blocked> {
+    using cuda_micro_tiled::cuda_micro_tiled;
 
     static constexpr char const* name = "blocked";
     static constexpr char const* text = cuda_blocked_text; // of the kernel
@@ -20,7 +20,7 @@ struct cuda_blocked : cuda_tile_of_parts<cuda_blocked> {
         return !order.on_tensor_cores;
     }
 
-    constexpr int threads() const { return parts_of_tile(); }
+    constexpr int threads() const { return micro_tiles(); }
 
     // What tuning may try.
     bool can_run(cuda_device const&, std::size_t, bool = true) const { return true; }

@@ -7,8 +7,8 @@
 
 STRATAGEMM_BEGIN
 
-struct cuda_fp64 : cuda_tile_of_parts<cuda_fp64> {
-    using cuda_tile_of_parts::cuda_tile_of_parts;
+struct cuda_fp64 : cuda_micro_tiled<cuda_fp64> {
+    using cuda_micro_tiled::cuda_micro_tiled;
 
     static constexpr char const* name = "fp64";
     static constexpr char const* text = cuda_fp64_text; // of the kernel
@@ -23,7 +23,7 @@ struct cuda_fp64 : cuda_tile_of_parts<cuda_fp64> {
         return order.on_tensor_cores && d.capability == 90;
     }
 
-    constexpr int warps() const { return parts_of_tile(); }
+    constexpr int warps() const { return micro_tiles(); }
     // Warps that only fetch: one, or four where there are eight others that need the registers which these give up; and
     // four that gather.
     constexpr int fetchers() const { return warps() == 8 && micro_m * micro_n >= 1024 ? 4 : 1; }
@@ -70,7 +70,7 @@ struct cuda_fp64 : cuda_tile_of_parts<cuda_fp64> {
 
     // What ways there are.
     std::ptrdiff_t least_part() const { return 32; }
-    bool sums_pieces() const { return sums_of_part() <= 1024; }
+    bool sums_pieces() const { return micro_sums() <= 1024; }
     static constexpr bool divides_last_round(std::size_t) { return true; }
     bool gathers_lines(cuda_query const&, cuda_way const&) const { return takes_any_lines(); }
 

@@ -9,8 +9,8 @@
 
 STRATAGEMM_BEGIN
 
-struct cuda_mma : cuda_tile_of_parts<cuda_mma> {
-    using cuda_tile_of_parts::cuda_tile_of_parts;
+struct cuda_mma : cuda_micro_tiled<cuda_mma> {
+    using cuda_micro_tiled::cuda_micro_tiled;
 
     static constexpr char const* name = "mma";
     static constexpr char const* text = cuda_mma_text; // of the kernel
@@ -36,7 +36,7 @@ struct cuda_mma : cuda_tile_of_parts<cuda_mma> {
         return order.on_tensor_cores && !(d.capability == 90 && std::strchr("45", type));
     }
 
-    constexpr int threads() const { return parts_of_tile() * 32; }
+    constexpr int threads() const { return micro_tiles() * 32; }
     std::size_t shared_bytes(std::size_t element) const {
         std::size_t const tiles = static_cast<std::size_t>(stages) * static_cast<std::size_t>((m + n) * k) *
                                   element,
@@ -64,7 +64,7 @@ struct cuda_mma : cuda_tile_of_parts<cuda_mma> {
     static constexpr bool takes_words(std::size_t element) { return element < 4; }
     std::ptrdiff_t least_part() const { return k; }
     bool may_shift(cuda_query const& q, bool fetched) const { return !fetched && takes_words(q.element); }
-    bool sums_pieces() const { return stages > 1 || sums_of_part() <= 1024; }
+    bool sums_pieces() const { return stages > 1 || micro_sums() <= 1024; }
     static constexpr bool adds_up_together(std::size_t) { return true; }
 
     // The form that the tile takes, if operands lie as given.

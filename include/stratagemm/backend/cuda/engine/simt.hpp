@@ -13,8 +13,8 @@ constexpr int blocks_with_room(std::size_t most, std::size_t bytes) {
     return static_cast<int>((most + 1024) / ((bytes + 127) / 128 * 128 + 1024));
 }
 
-struct cuda_simt : cuda_tile_of_parts<cuda_simt> {
-    using cuda_tile_of_parts::cuda_tile_of_parts;
+struct cuda_simt : cuda_micro_tiled<cuda_simt> {
+    using cuda_micro_tiled::cuda_micro_tiled;
 
     static constexpr char const* name = "simt";
     static constexpr char const* text = cuda_simt_text; // of the kernel
@@ -29,8 +29,8 @@ struct cuda_simt : cuda_tile_of_parts<cuda_simt> {
         return !order.on_tensor_cores;
     }
 
-    constexpr int sums() const { return sums_of_part(); } // of a thread
-    constexpr int threads() const { return parts_of_tile(); }
+    constexpr int sums() const { return micro_sums(); } // of a thread
+    constexpr int threads() const { return micro_tiles(); }
     constexpr int threads(cuda_form const& f) const { return threads() + fetchers(f) * 32; }
     // Warps that only copy. Four do if at least as many multiply: one on each scheduler, since each instruction that a
     // fetching warp issues delays the warps that multiply.

@@ -15,28 +15,28 @@ void ways_as_given(cuda_query const& q, Engine const& tile, F& f);
 template <class Tile>
 std::string describe_tile(Tile const& t);
 
-// What the engines have in common whose threads or warps have parts of a tile: its parameters, and what holds for most.
-// An engine says otherwise by a member of the same name.
+// What the engines have in common whose threads or warps sum micro tiles, parts of a tile: its parameters, and what holds
+// for most. An engine says otherwise by a member of the same name.
 template <class Engine>
-struct cuda_tile_of_parts {
+struct cuda_micro_tiled {
     short m = 0, n = 0, k = 0;      // of C, and the depth of what is in shared memory at a time
-    short micro_m = 1, micro_n = 1; // of C for each thread or warp
+    short micro_m = 1, micro_n = 1; // of C for each thread or warp: a micro tile
     short stages = 2;               // of shared memory
     short group = 8;                // rows of tiles that are walked through together
     short parts = 0;                // of k, summed each by itself; 0: as the cost says
 
-    constexpr cuda_tile_of_parts() = default;
-    constexpr cuda_tile_of_parts(short rows, short cols, short depth, short rows_of_part = 1,
-                                 short cols_of_part = 1, short buffers = 2, short grouped = 8,
-                                 short parts_of_k = 0)
-        : m(rows), n(cols), k(depth), micro_m(rows_of_part), micro_n(cols_of_part), stages(buffers),
+    constexpr cuda_micro_tiled() = default;
+    constexpr cuda_micro_tiled(short rows, short cols, short depth, short micro_rows = 1,
+                               short micro_cols = 1, short buffers = 2, short grouped = 8,
+                               short parts_of_k = 0)
+        : m(rows), n(cols), k(depth), micro_m(micro_rows), micro_n(micro_cols), stages(buffers),
           group(grouped), parts(parts_of_k) {}
 
-    friend bool operator==(cuda_tile_of_parts const&, cuda_tile_of_parts const&) = default;
-    friend auto operator<=>(cuda_tile_of_parts const&, cuda_tile_of_parts const&) = default;
+    friend bool operator==(cuda_micro_tiled const&, cuda_micro_tiled const&) = default;
+    friend auto operator<=>(cuda_micro_tiled const&, cuda_micro_tiled const&) = default;
 
-    constexpr int sums_of_part() const { return micro_m * micro_n; }
-    constexpr int parts_of_tile() const { return m / micro_m * (n / micro_n); }
+    constexpr int micro_sums() const { return micro_m * micro_n; }
+    constexpr int micro_tiles() const { return m / micro_m * (n / micro_n); }
     std::string describe() const { return describe_tile(static_cast<Engine const&>(*this)); }
 
     template <class F>
