@@ -2,7 +2,9 @@
 #include "unit/support.hpp"
 
 #include <stratagemm/backend/reference.hpp>
+#include <stratagemm/core/layer.hpp>
 
+#include <array>
 #include <cstdint>
 
 namespace sg = stratagemm;
@@ -87,4 +89,70 @@ TEST_CASE("what is a policy and what is not") {
     static_assert(sg::policy<sg::reference>);
     static_assert(!sg::policy<int> && !sg::policy<sg::matrix<float>> && !sg::policy<sg::host_operations>);
     SUCCEED();
+}
+
+namespace {
+
+// The oracle, which counts what it is asked. What it prepares has so many bytes of workspace.
+struct asked_once : sg::reference {
+    mutable int prepared = 0, run = 0, groups = 0;
+
+    template <class Problem>
+    struct ready {
+        asked_once const& by;
+        Problem const& p;
+        sg::footprint workspace() const { return {192}; }
+        sg::status run(sg::host_arena& memory) const {
+            ++by.run;
+            CHECK(memory.fits({192}));
+            return static_cast<sg::reference const&>(by)(p, memory);
+        }
+    };
+    template <class Problem>
+    auto prepare(Problem const& p) const {
+        ++prepared;
+        return ready<Problem>{*this, p};
+    }
+    template <class Problem>
+    struct ready_group {
+        asked_once const& by;
+        sg::group<Problem> all;
+        sg::footprint workspace() const { return {64}; }
+        sg::status run(sg::host_arena& memory) const {
+            CHECK(memory.fits({64}));
+            for (Problem const& p : all)
+                CHECK(sg::run_checked(static_cast<sg::reference const&>(by), p, memory));
+            return {};
+        }
+    };
+    template <class Problem>
+    auto prepare_group(sg::group<Problem> const& all) const {
+        ++groups;
+        return ready_group<Problem>{*this, all};
+    }
+};
+
+} // namespace
+
+TEST_CASE("a product is prepared once, and runs in the workspace that was found then; so does a group") {
+    asked_once const policy;
+    sg::matrix<float> const a = support::integers<float>(5, 7, 1), b = support::integers<float>(7, 4, 2);
+    sg::matrix<float> c(5, 4);
+    sg::gemm(policy, a, b, c);
+    CHECK(support::equal(c, support::product_of(a, b)));
+    CHECK((policy.prepared == 1 && policy.run == 1));
+    sg::gemm(policy, 0.0f, a, b, 0.0f, c); // no product is left
+    CHECK(c(1, 1) == 0);
+    CHECK(policy.run == 1);
+    std::array const products = {sg::product(a, b, c)};
+    sg::gemm(policy, products);
+    CHECK(support::equal(c, support::product_of(a, b)));
+    CHECK((policy.groups == 1 && policy.run == 1));
+    auto memory = policy.reserve(sg::group_workspace(policy, products));
+    REQUIRE(memory);
+    sg::gemm(policy, products, *memory);
+    CHECK(policy.groups == 3);
+    // A layer does the product itself, and is not passed over.
+    CHECK(sg::prepare(sg::product_over<asked_once>(policy), sg::product(a, b, c)).workspace() ==
+          sg::footprint{});
 }

@@ -99,7 +99,7 @@ public:
         host_part const across{p.n, p.m, p.k, p.size, false, false, true};
         if (columns && tiles_.generated > 0) {
             count_generated(across, 4096, 4096, false, true);
-        } else if (buffers) {
+        } else if (buffers && (p.a_across || has_room_for_strip(p.m))) {
             count_tiles(across), turn(p.m, p.n, p.size);
             if (!p.a_across) turn(p.k, p.m, p.size);
         } else {
@@ -113,12 +113,16 @@ public:
         if (as_dots) return count_dots(p), true;
         bool const copies = p.b_across && p.k > 1;
         if (count_ > 1 && (copies || pieces(p) > 1)) return false; // no kernel computes all of one
-        index_t const k = divide_up(p.k, pieces(p)), strip = 2 * tiles_.vector; // bytes
-        if (copies && k * smaller(p.n * p.size, strip) > 16384) return false;
+        if (copies && !has_room_for_strip(p.n)) return false;
         count_tiles(p);
         if (copies) turn(p.k, p.n, p.size);
         read(p.a() + p.b() + 2 * p.c());
         return true;
+    }
+    // Whether multiply_small_pieces() can copy a strip of so many columns.
+    bool has_room_for_strip(index_t cols) const {
+        index_t const strip = 2 * tiles_.vector; // bytes
+        return divide_up(part_.k, pieces(part_)) * smaller(cols * part_.size, strip) <= 16384;
     }
     // The part of a product that is not small which a thread has, with operands of `own` bytes.
     [[gnu::cold]] void count_part(host_part p, double own) {
