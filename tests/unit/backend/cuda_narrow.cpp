@@ -50,11 +50,12 @@ struct few {
         sg::cuda_choice choice;
         static_cast<sg::cuda_way&>(choice) = way, choice.tile = engine;
         sg::footprint needs;
-        needs.device = product.workspace(choice);
+        product.take(choice);
+        needs.device = product.workspace();
         auto memory = gpu.leaf().reserve(needs.device);
         c.upload(sg::matrix<Out>(m, n, [](auto, auto) { return number<Out>(77); }));
         REQUIRE(memory);
-        REQUIRE(product.run(choice, *memory));
+        REQUIRE(product.run(*memory));
         c.download(now);
         return different(now, exact);
     }
@@ -151,9 +152,10 @@ TEST_CASE("small products: all blocks give the products") {
                                                                        nullptr, p, false);
             sg::cuda_choice choice;
             choice.tile = t;
+            product.take(choice);
             sg::cuda_arena none;
             dc.upload(sg::matrix<T>(m, n * count, [](auto, auto) { return number<T>(77); }));
-            REQUIRE(product.run(choice, none));
+            REQUIRE(product.run(none));
             dc.download(now);
             CHECK(different(now, exact) == 0);
         });
