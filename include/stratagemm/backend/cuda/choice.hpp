@@ -42,7 +42,7 @@ inline double cycles_of_widening(cuda_device const& d, cuda_sides const& s, cuda
         std::ptrdiff_t const each = narrow > 0 ? narrow + static_cast<std::ptrdiff_t>(element) : 0;
         return static_cast<double>(side) * static_cast<double>(s.k * s.count * each);
     };
-    return 5500 + (bytes(s.m, layout.a_bytes) + bytes(s.n, layout.b_bytes)) / 18 / d.units;
+    return cycles_of_copies(d, 1, bytes(s.m, layout.a_bytes) + bytes(s.n, layout.b_bytes));
 }
 
 inline cuda_choice choose(cuda_query const& q, cuda_configuration const& only);
@@ -62,9 +62,11 @@ inline cuda_choice choose_reals(cuda_query const& q, char real_type, cuda_config
                                 .invariant = q.invariant,
                                 .of_complex = true},
                                with);
-    double const copied = 2 * static_cast<double>(q.sides.m) * static_cast<double>(q.sides.k) +
-                          3 * static_cast<double>(q.sides.k) * static_cast<double>(q.sides.n);
-    reals.cycles += 6000 + copied * static_cast<double>(q.element) / 16 / q.device.units;
+    // B is read once and written twice; A is copied if it does not lie along k.
+    bool const copies_a = !q.layout.a_along_k;
+    double const of_a = 2 * static_cast<double>(q.sides.m * q.sides.k * copies_a),
+                 of_b = 3 * static_cast<double>(q.sides.k * q.sides.n);
+    reals.cycles += cycles_of_copies(q.device, 1 + copies_a, (of_a + of_b) * static_cast<double>(q.element));
     reals.cycles *= static_cast<double>(q.sides.count);
     reals.by_reals = reals.tile.is_given();
     return reals;

@@ -20,6 +20,14 @@ inline cuda_tile_costs_of const& tile_costs_of(char const* engine, char type) {
     return *found;
 }
 
+// The cycles of launches that copy operands, of so many bytes in all, before a product is multiplied: as measured where
+// simt copies its operands.
+inline double cycles_of_copies(cuda_device const& d, int launches, double bytes) {
+    cuda_tile_costs const& cost = tile_costs_of("simt", 's').costs;
+    return launches * cost[cuda_cost::copy] +
+           bytes / d.units * cost[cuda_cost::copy_byte] * (cuda_fitted_bytes_per_cycle / d.bytes_per_cycle);
+}
+
 // Blocks run in rounds: as many at a time as multiprocessors have room for, and each goes through k in steps. In a last
 // round some multiprocessors have fewer blocks than others. Times are cycles of a multiprocessor.
 struct cuda_counts {
@@ -39,7 +47,7 @@ struct cuda_counts {
         double const begins =
             slower * cost[kind::begin] + (added ? cost[kind::add] + parts * cost[kind::add_part] : 0) +
             (copied > 0
-                 ? cost[kind::copy] + copied * cost[kind::copy_byte] + 2 * copied_beyond * cost[kind::memory]
+                 ? cost[kind::copy] + copied * cost[kind::copy_byte] + 2 * beyond(cost) * cost[kind::memory]
                  : 0);
         double const at_least = full_steps * beside + (none_left ? 0 : last_steps * last_beside);
         if (begins + slower * at_least * multiplies > most) return 2 * most;
@@ -47,7 +55,7 @@ struct cuda_counts {
                              gathered * cost[kind::gather] + changed * cost[kind::change];
         double const waits = cost[kind::wait] / stages + (changed > 0 ? cost[kind::wait_changed] : 0) +
                              chain * cost[kind::chain];
-        double const stores = stored * cost[aligned ? kind::store : kind::store_apart];
+        double const stores = stored * cost[aligned ? kind::store : kind::store_apart] + cost[kind::block];
         double const stores_of_tail = stored_of_tail * cost[kind::store_apart];
         double const alone = 1 + cost[kind::alone] * (beside / last_beside - 1);
         double const all = full_rounds * (cost[kind::tile] + beside * stores) +
@@ -82,9 +90,9 @@ struct cuda_counts {
     bool none_left = false;
     double stored = 0, stored_of_tail = 0; // bytes that a block stores, and one of a tail
     bool aligned = false;                  // in whole lines, which begin at multiples of 16 bytes
-    // For each multiprocessor: bytes from and to memory, those of operands whose lines do not lie along k, and bytes of
-    // copies of operands, in the second-level cache and beyond.
-    double moved = 0, across = 0, copied = 0, copied_beyond = 0;
+    // For each multiprocessor: bytes from and to memory, those of operands whose lines do not lie along k, bytes of
+    // copies of operands, and bytes of the second-level cache.
+    double moved = 0, across = 0, copied = 0, cache = 0;
     bool added = false, clustered = false, has_tail = false;
     double parts = 1, sums = 0,
            in_cluster = 0; // bytes of sums of parts of k, for each multiprocessor and block
@@ -117,6 +125,11 @@ struct cuda_counts {
     }
 
 private:
+    // Bytes of copies that leave the second-level cache before they are read.
+    double beyond(cuda_tile_costs const& cost) const {
+        double const kept = cache * cost[cuda_cost::kept];
+        return copied > kept ? copied - kept : 0;
+    }
     // Cycles to multiply the tiles of a step.
     double cycles_of_step(cuda_tile_costs const& cost) const {
         return multiply_adds * cost[cuda_cost::multiply] + loads * cost[cuda_cost::load] +

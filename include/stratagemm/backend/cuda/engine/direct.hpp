@@ -48,7 +48,11 @@ public:
         cuda_sides const& s = q.sides;
         double const size = real(q.element);
         units = q.device.units, resident = 16;
-        multiply_adds = 128, chain = 1, fetched = 2 * 128 * size;
+        multiply_adds = 128, chain = 1;
+        // The lines of memory that a block reads at each step: one for each row or column that lies along k.
+        double const columns = s.n < 128 ? real(s.n) : 128, rows = 128 / columns + 1;
+        gathered = (q.layout.a_along_k ? rows : rows * size / 128 + 1) +
+                   (q.layout.b_along_k ? columns : columns * size / 128 + 1);
         moved = (real(s.m) + real(s.n)) * real(s.k * s.count) * size / units *
                 (cuda_fitted_bytes_per_cycle / q.device.bytes_per_cycle);
         across = q.layout.a_along_k ? 0 : real(s.m) * real(s.k * s.count) * size / units;

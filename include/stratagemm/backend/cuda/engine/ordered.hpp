@@ -128,8 +128,8 @@ private:
         chain = terms * t.columns;
         // Tensor cores sum 16 terms at once, and a warp has several rows and pieces, one after another.
         if (q.element == 2) chain = terms / 16 * up(t.pieces * ((t.m + 7) / 8), 8);
-        fetched = (of_a + of_b) * size;
-        loads = of_a + of_b;
+        fetched = of_a * size;
+        loads = of_b; // the same ones in each block
         bool const by_elements = q.element > 2 && q.element < 16;
         if (by_elements && q.layout.a_along_k && begins_at(q.line_of_a()) < 16) gathered += of_a;
         bool const b_lies = q.layout.b_along_k

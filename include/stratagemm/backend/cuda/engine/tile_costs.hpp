@@ -37,6 +37,8 @@ enum class cuda_cost {
     lies_nn,       // where only A lies along k
     lies_nt,       // where both do
     direct,        // where lines along k are read as they lie, and copies would lie better
+    kept,          // the part of the second-level cache that keeps copies until they are read
+    block,         // a block: what a multiprocessor does for each of those that it runs at a time
     chain,         // a multiply-add that waits for the one before
     kinds
 };

@@ -62,9 +62,7 @@ private:
             } else {
                 copied = ((a_comes ? 0 : real(s.m)) + (b_comes ? 0 : real(s.n))) * real(s.k * s.count) *
                          size / q.device.units;
-                double const kept =
-                    real(q.device.cache_bytes) / 3 / q.device.units; // beside what else is read
-                copied_beyond = copied > kept ? copied - kept : 0;
+                cache = real(q.device.cache_bytes) / q.device.units;
             }
         }
         if constexpr (requires { t.blocks_that_gather(q, form, resident); })
