@@ -101,7 +101,8 @@ inline cuda_choice choose(cuda_query const& q, cuda_configuration const& only = 
     asked.given = only.is_given();
     cuda_choosing<cuda_configuration> all;
     all.ask_all(asked);
-    if (real_type)
+    // Few columns need no copy of A.
+    if (real_type && !cuda_narrow::takes(asked))
         if (cuda_choice const reals = choose_reals(asked, real_type, {});
             reals.by_reals && reals.cycles < all.best.cycles)
             return reals;

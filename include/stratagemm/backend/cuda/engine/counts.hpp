@@ -97,10 +97,12 @@ struct cuda_counts {
     double parts = 1, sums = 0,
            in_cluster = 0; // bytes of sums of parts of k, for each multiprocessor and block
 
-    // `blocks` in rounds, each with so many steps.
+    // `blocks` in rounds, each with so many steps, and `places` blocks at a time.
     void rounds(std::ptrdiff_t blocks, double steps) {
-        std::ptrdiff_t const places = std::ptrdiff_t{units} * resident, full = blocks / places,
-                             left = blocks % places;
+        rounds(blocks, steps, std::ptrdiff_t{units} * resident);
+    }
+    void rounds(std::ptrdiff_t blocks, double steps, std::ptrdiff_t places) {
+        std::ptrdiff_t const full = blocks / places, left = blocks % places;
         full_rounds = real(full), full_steps = full_rounds * steps, last_steps = steps;
         none_left = left == 0;
         last_beside = none_left ? real(resident) : up(left, units);

@@ -30,6 +30,10 @@ inline bool has_few_columns(cuda_sides const& s, std::ptrdiff_t most = 8) {
     return s.n <= s.m && s.n <= most && s.k >= 32 && no_overflow && !batch_of_small;
 }
 inline bool is_narrow(char type, cuda_sides const& s) { return has_few_columns(s, narrow_most(type, s.m)); }
+// Whether a matrix is multiplied by a vector, so that each of its elements is read once and tiles have nothing to share.
+inline bool is_times_vector(cuda_query const& q) {
+    return q.sides.n == 1 && !q.invariant && !q.layout.widens() && is_narrow(q.type, q.sides);
+}
 // The sides of C or, if its transpose is narrow, those of the transpose.
 inline cuda_sides oriented(char type, cuda_sides const& s) {
     cuda_sides const turned{s.n, s.m, s.k, s.count};

@@ -41,7 +41,11 @@ public:
         // Threads bring as much of B to shared memory as has room, or zeros.
         if (t.n > 1 && !reads.form.along_k && !reads.form.on_tensor_cores)
             changed = up(depth, t.k) * t.k * t.n / steps;
-        rounds(tiles(s, t) * s.count * way.parts(s.k), steps);
+        std::ptrdiff_t const blocks = tiles(s, t) * s.count * way.parts(s.k);
+        if (clustered)
+            rounds(blocks, steps, places_of_clusters(blocks, way.parts(s.k)));
+        else
+            rounds(blocks, steps);
         memory_of(q, t, reads);
         row = 0;
     }
@@ -63,6 +67,13 @@ private:
     // Elements of A that a thread has of a vector.
     static double each_of(std::size_t element, bool along_k) {
         return element == 1 && !along_k ? 8 : element > 16 ? 1 : 16 / real(element);
+    }
+    // Blocks that run at a time if so many are in each cluster. Multiprocessors are neighbours in some 16, among which
+    // a cluster finds room, if not always, and blocks are shared out evenly (spread_out() in product.hpp).
+    std::ptrdiff_t places_of_clusters(std::ptrdiff_t blocks, std::ptrdiff_t in_each) const {
+        std::ptrdiff_t const even = (blocks - 1) / units + 1, beside = even < resident ? even : resident,
+                             clusters = 16 * beside / in_each * (units < 16 ? 1 : units / 16) * 19 / 20;
+        return clusters > 0 ? clusters * in_each : in_each;
     }
     // What a step has; returns its terms: those that a block asks for before it waits.
     double step_of(cuda_query const& q, cuda_narrow const& t, cuda_narrow_reads const& reads) {
@@ -136,7 +147,7 @@ public:
     // In so many parts, whoever adds them up.
     void ask(cuda_narrow const& t, std::ptrdiff_t parts) const {
         with(t, parts);
-        if (can_be_together(t, parts)) with(t, parts, true);
+        if (q_.device.capability >= 90 && parts <= 8) with(t, parts, true);
     }
     void with(cuda_narrow const& t, std::ptrdiff_t parts, bool together = false) const {
         cuda_way way;
@@ -158,13 +169,6 @@ private:
                                     : k < 2048 * parts                                              ? 128
                                                                                                     : 256;
         return ((k - 1) / parts / unit + 1) * unit;
-    }
-    // Whether all blocks of clusters run at a time.
-    bool can_be_together(cuda_narrow const& t, std::ptrdiff_t parts) const {
-        return q_.device.capability >= 90 && parts > 1 && parts <= 8 &&
-               cuda_narrow_counts::tiles(q_.sides, t) * parts <=
-                   std::ptrdiff_t{cuda_narrow_counts::blocks_of(q_, t, reads_.form)} *
-                       units_filled(static_cast<int>(parts), q_.device.units);
     }
 
     cuda_query const& q_;

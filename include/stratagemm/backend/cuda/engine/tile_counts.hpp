@@ -3,6 +3,7 @@
 #pragma once
 
 #include "counts.hpp"
+#include "few_columns.hpp"
 #include "tile.hpp"
 
 STRATAGEMM_BEGIN
@@ -215,6 +216,7 @@ private:
 // Calls f with the ways of all built-in tiles.
 template <class Tile, class F>
 void ways_of_built_in(cuda_query const& q, F& f) {
+    if (is_times_vector(q)) return;
     cuda_tile_costs_of const& row = tile_costs_of(Tile::name, q.type);
     float const* slower = row.slower;
     for (auto const& e : cuda_tiles_of<Tile>) {

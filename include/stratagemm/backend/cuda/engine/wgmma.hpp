@@ -10,6 +10,7 @@ STRATAGEMM_BEGIN
 // The tiles that a built-in one stands for: itself, and others of its kind.
 template <class F>
 void cuda_wgmma::candidates(cuda_query const& q, F& f) {
+    if (is_times_vector(q)) return;
     cuda_tile_costs_of const& row = tile_costs_of(name, q.type);
     bool const b_along_k = q.layout.b_along_k;
     for (auto const& e : cuda_tiles_of<cuda_wgmma>) {
