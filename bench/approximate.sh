@@ -56,22 +56,22 @@ awk '
         return "#8a6100"
     }
     function mark(x, y, method) {
-        printf "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"8\" fill=\"%s\" fill-opacity=\".85\"/>", x, y, colour(method)
-        text(x, y + 3.5, 10, "middle", number[method], " class=\"in\"")
+        printf "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"9\" fill=\"%s\" fill-opacity=\".85\"/>", x, y, colour(method)
+        text(x, y + 4.4, 12.2, "middle", number[method], " class=\"in\"")
     }
     function axes(p,    e, t) {
         for (e = 0; e >= least; e -= 3) {
             printf "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>\n", left, y_of(10 ^ e), left + wide
-            text(left - 6, y_of(10 ^ e) + 4, 12, "end", "1e" e, " class=\"quiet\"")
+            text(left - 6, y_of(10 ^ e) + 4, 13, "end", "1e" e, " class=\"quiet\"")
         }
         for (t = from; t <= to; ++t) {
             printf "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", x_of(10 ^ t), top, top + high
-            text(x_of(10 ^ t), top + high + 16, 12, "middle", 10 ^ t " ms", " class=\"quiet\"")
+            text(x_of(10 ^ t), top + high + 17, 13, "middle", t < 3 ? 10 ^ t " ms" : 10 ^ (t - 3) " s", " class=\"quiet\"")
         }
         printf "<path class=\"nothing\" d=\"M%.1f %.1fH%.1f\"/>\n", left, y_of(nothing[p]), left + wide
-        text(left, top - 22, 14, "start", title[p], " font-weight=\"bold\"")
+        text(6, top - 46, 15, "start", title[p], " font-weight=\"bold\"")
     }
-    function panel(p,    i, j, path, words, many, line) {
+    function panel(p,    i, j, path, words, word, many, line, y) {
         axes(p)
         for (i = 1; i <= methods; ++i) {
             path = ""
@@ -82,41 +82,45 @@ awk '
         }
         for (j = 1; j <= count[p]; ++j) mark(x_of(ms[p, j]), y_of(error[p, j]), method_at[p, j])
         many = split(refused[p], words, "|")
-        line = ""
-        for (i = 1; i <= many; ++i) line = line (i > 1 ? ", " : "") words[i]
-        if (many) text(left, top - 6, 12, "start", "refused: " line, " class=\"quiet\"")
+        line = "refused:"
+        y = top - 28
+        for (i = 1; i <= many; ++i) { # in lines of at most 52 letters
+            word = words[i] (i < many ? "," : "")
+            if (length(line " " word) > 52) { text(6, y, 13, "start", line, " class=\"quiet\""); y += 17; line = word }
+            else line = line " " word
+        }
+        if (many) text(6, y, 13, "start", line, " class=\"quiet\"")
     }
     END {
         if (!panels) { print "no products in the file" > "/dev/stderr"; exit 1 }
-        least = -18; from = 99; to = -99; wide = 370; high = 270
+        least = -18; from = 99; to = -99; width = 420; left = 54; wide = 338; high = 300; each = high + 110
         for (p = 1; p <= panels; ++p)
             for (j = 1; j <= count[p]; ++j) {
                 t = floor_of(log10(ms[p, j]))
                 if (t < from) from = t
                 if (t + 1 > to) to = t + 1
             }
-        rows = int((methods + 3) / 4)
-        height = 70 + int((panels + 1) / 2) * (high + 90) + rows * 22 + 20
-        printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 900 %d\" width=\"900\" height=\"%d\"", height, height
+        rows = int((methods + 1) / 2)
+        base = 92 + panels * each
+        height = base + rows * 24 + 10
+        printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\"", width, height, width, height
         print " font-family=\"DejaVu Sans, Verdana, Helvetica, Arial, sans-serif\" role=\"img\">"
         print "<title>Errors of exact, structured and approximate products against their times</title>"
         print "<style>text{fill:#1b1f24}.quiet{fill:#57606a}.in{fill:#fff}.grid{stroke:#d8dee4}" \
             ".nothing{stroke:#b3261e;stroke-dasharray:5 4;stroke-width:1.5}</style>"
-        printf "<rect width=\"900\" height=\"%d\" fill=\"#ffffff\"/>\n", height
+        printf "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n", width, height
         text(6, 22, 16, "start", "Error against time, n = " last, " font-weight=\"bold\"")
-        text(6, 42, 13, "start", "|C - A B| / |A| |B| in Frobenius norms; lower and further left is better; dashed: " \
-            "the error of C = 0", " class=\"quiet\"")
+        text(6, 42, 13, "start", "|C - A B| / |A| |B| in Frobenius norms; lower and", " class=\"quiet\"")
+        text(6, 59, 13, "start", "further left is better; dashed: the error of C = 0", " class=\"quiet\"")
         for (p = 1; p <= panels; ++p) {
-            left = 56 + (p - 1) % 2 * 440
-            top = 100 + int((p - 1) / 2) * (high + 90)
+            top = 140 + (p - 1) * each
             panel(p)
         }
-        base = 70 + int((panels + 1) / 2) * (high + 90) + 10
         for (i = 1; i <= methods; ++i) {
-            x = 20 + int((i - 1) / rows) * 220
-            y = base + (i - 1) % rows * 22
+            x = 16 + int((i - 1) / rows) * 205
+            y = base + (i - 1) % rows * 24
             mark(x, y, name_at[i])
-            text(x + 16, y + 4.5, 13, "start", name_at[i])
+            text(x + 15, y + 4.5, 13, "start", name_at[i])
         }
         print "</svg>"
     }' "$1"

@@ -5,23 +5,15 @@
 // A program of a backend makes its policy and says the sizes. Rounds run all ways in turn.
 #pragma once
 
-#include "median.hpp"
-#include "oracle.hpp"
+#include "measured_ways.hpp"
 
 #include <stratagemm/algorithm/out_of_core.hpp>
-#include <stratagemm/stratagemm.hpp>
 #include <stratagemm/structure/csr.hpp>
 
-#include <chrono>
 #include <cstdio>
-#include <functional>
 #include <ostream>
-#include <string>
 
 namespace bench {
-
-namespace sg = stratagemm;
-using sg::index_t;
 
 struct crossover_sizes {
     std::vector<index_t> strassen; // sides
@@ -32,12 +24,14 @@ struct crossover_sizes {
 };
 
 template <class Policy>
-class crossovers {
-    static constexpr bool on_host = std::is_same_v<typename Policy::space, sg::host_memory>;
+class crossovers : ways_over<Policy> {
+    using way = measured_way;
+    using ways_over<Policy>::base, ways_over<Policy>::on_host, ways_over<Policy>::there,
+        ways_over<Policy>::product, ways_over<Policy>::race;
 
 public:
-    crossovers(Policy base, crossover_sizes sizes, std::ostream& out)
-        : base_(std::move(base)), sizes_(std::move(sizes)), out_(out) {}
+    crossovers(Policy over, crossover_sizes sizes, std::ostream& out)
+        : ways_over<Policy>(std::move(over), sizes.rounds), sizes_(std::move(sizes)), out_(out) {}
 
     void run_all() {
         strassen<float>("float");
@@ -49,51 +43,6 @@ public:
     }
 
 private:
-    // One way at one place of the axis. What is measured is told with what is predicted, both in seconds.
-    struct way {
-        std::string line;
-        double x;
-        double predicted;
-        std::function<void()> run;
-        std::vector<double> seconds{};
-        std::string note{};
-
-        double measured() const { return median(seconds); }
-    };
-
-    template <class T>
-    auto there(sg::matrix<T> const& from) const {
-        if constexpr (on_host)
-            return sg::matrix<T>(from);
-        else
-            return typename Policy::template matrix<T>(base_, from);
-    }
-    template <class T>
-    static sg::matrix<T> random(index_t rows, index_t cols, unsigned seed) {
-        auto const x = draw<T>(rows * cols, 0.5, seed);
-        return sg::matrix<T>(rows, cols, [&](index_t i, index_t j) { return x[std::size_t(i * cols + j)]; });
-    }
-
-    // The seconds of one run, of as many as a sample of 20 ms takes.
-    double sample(way const& w) const {
-        using clock = std::chrono::steady_clock;
-        auto const start = clock::now();
-        double passed = 0;
-        for (int runs = 1;; ++runs) {
-            w.run();
-            base_.leaf().synchronize().or_throw();
-            passed = std::chrono::duration<double>(clock::now() - start).count();
-            if (passed > 20e-3) return passed / runs;
-        }
-    }
-    void race(std::vector<way>& ways) const {
-        bool const is_long = ways[0].predicted > 0.5;
-        for (int round = -1; round < (is_long ? 3 : sizes_.rounds); ++round) // the first one warms up
-            for (way& w : ways) {
-                double const seconds = sample(w);
-                if (round >= 0) w.seconds.push_back(seconds);
-            }
-    }
     void tell(std::string const& what, std::string const& line, double x, double measured, double predicted,
               std::string const& note = "") {
         char text[400];
@@ -103,23 +52,17 @@ private:
         std::puts(text), std::fflush(stdout);
     }
 
-    template <class Over, class A, class B, class C>
-    way product(std::string line, double x, Over const& over, A const& a, B const& b, C& c) const {
-        double const predicted = sg::plan(over, sg::product(a, b, c).shape()).estimate();
-        return {std::move(line), x, predicted, [over, &a, &b, &c] { sg::gemm(over, a, b, c); }};
-    }
-
     // The time of each number of levels over that of none.
     template <class T>
     void strassen(std::string const& type) {
         for (index_t const n : sizes_.strassen) {
-            auto const a = there(random<T>(n, n, 1)), b = there(random<T>(n, n, 2));
+            auto const a = there(random_matrix<T>(n, n, 1)), b = there(random_matrix<T>(n, n, 2));
             auto c = there(sg::matrix<T>(n, n));
-            std::vector<way> ways{product("none", double(n), base_, a, b, c)};
+            std::vector<way> ways{product("none", double(n), base, a, b, c)};
             if (ways[0].predicted > sizes_.patience) break;
             for (int const levels : {1, 2, 3})
                 ways.push_back(product(std::to_string(levels) + (levels == 1 ? " level" : " levels"),
-                                       double(n), sg::strassen{base_, {.levels = levels}}, a, b, c));
+                                       double(n), sg::strassen{base, {.levels = levels}}, a, b, c));
             race(ways);
             for (way const& w : ways)
                 if (&w != &ways[0])
@@ -132,14 +75,14 @@ private:
     template <class T>
     void emulated(std::string const& type, int most_slices, int most_moduli) {
         index_t const n = sizes_.emulated;
-        sg::matrix<T> const x = random<T>(n, n, 1), y = random<T>(n, n, 2);
+        sg::matrix<T> const x = random_matrix<T>(n, n, 1), y = random_matrix<T>(n, n, 2);
         oracle<T> const exact({.m = n, .n = n, .k = n}, x.data(), y.data(), 8);
         auto const a = there(x), b = there(y);
         auto c = there(sg::matrix<T>(n, n));
-        std::vector<way> ways{product("native", 0, base_, a, b, c)};
-        std::vector<double> bounds{base_.error_bound(sg::shape<T>{.m = n, .n = n, .k = n}).worst};
+        std::vector<way> ways{product("native", 0, base, a, b, c)};
+        std::vector<double> bounds{base.error_bound(sg::shape<T>{.m = n, .n = n, .k = n}).worst};
         auto const add = [&](char const* line, int count, sg::ozaki_options options) {
-            sg::ozaki const over{base_, options};
+            sg::ozaki const over{base, options};
             ways.push_back(product(line, count, over, a, b, c));
             bounds.push_back(over.error_bound(sg::shape<T>{.m = n, .n = n, .k = n}).worst);
         };
@@ -163,7 +106,8 @@ private:
     // The time over that of the dense product.
     void sparse(index_t columns) {
         index_t const n = sizes_.sparse;
-        auto const dense = there(random<float>(n, n, 1)), b = there(random<float>(n, columns, 2));
+        auto const dense = there(random_matrix<float>(n, n, 1)),
+                   b = there(random_matrix<float>(n, columns, 2));
         auto c = there(sg::matrix<float>(n, columns));
         for (double const density : {0.001, 0.003, 0.01, 0.03, 0.1, 0.3}) {
             auto const list = random_csr(n, density);
@@ -171,10 +115,10 @@ private:
                 if constexpr (on_host)
                     return list.view();
                 else
-                    return sg::to_device(base_, list.view());
+                    return sg::to_device(base, list.view());
             }();
-            std::vector<way> ways{product("dense", density, base_, dense, b, c),
-                                  product("csr", density, base_, a, b, c)};
+            std::vector<way> ways{product("dense", density, base, dense, b, c),
+                                  product("csr", density, base, a, b, c)};
             race(ways);
             tell("sparse, " + std::to_string(columns) + " columns", "csr", density,
                  ways[1].measured() / ways[0].measured(), ways[1].predicted / ways[0].predicted);
@@ -205,13 +149,13 @@ private:
     void out_of_core() {
         index_t const n = sizes_.beyond;
         auto const bytes = 3 * double(n) * double(n) * sizeof(float);
-        sg::matrix<float> const a = random<float>(n, n, 1), b = random<float>(n, n, 2);
+        sg::matrix<float> const a = random_matrix<float>(n, n, 1), b = random_matrix<float>(n, n, 2);
         sg::matrix<float> c(n, n);
         auto const da = there(a), db = there(b);
         auto dc = there(c);
-        std::vector<way> ways{product("on the device", 1, base_, da, db, dc)};
+        std::vector<way> ways{product("on the device", 1, base, da, db, dc)};
         for (double const share : {0.03, 0.06, 0.12, 0.25, 0.5, 0.75, 1.3}) {
-            sg::out_of_core<Policy> const over(base_, {.device_bytes = index_t(share * bytes)});
+            sg::out_of_core<Policy> const over(base, {.device_bytes = index_t(share * bytes)});
             std::string const about = sg::plan(over, sg::product(a, b, c).shape()).describe();
             if (about.find("too small") != about.npos) continue;
             ways.push_back(product("out_of_core", share, over, a, b, c));
@@ -224,7 +168,6 @@ private:
                  w.note);
     }
 
-    Policy base_;
     crossover_sizes sizes_;
     std::ostream& out_;
 };

@@ -9,6 +9,7 @@
 //
 // Times are those of events, operands are random, and there are so many sets of them that none is in the
 // cache from the product before (peers/cublas.cpp).
+#include "cuda_ceilings.hpp"
 #include "sweep.hpp"
 #include "weights.hpp"
 
@@ -145,7 +146,7 @@ facts about(sg::cuda const& gpu) {
 } // namespace
 
 int main(int argc, char** argv) {
-    options const o = parse(argc, argv, sweep_options({"tile", "invariant"}));
+    options const o = parse(argc, argv, sweep_options(roofline_options({"tile", "invariant"})));
     using enum element;
     bool const invariant = o.has("invariant");
     auto const open = [&] {
@@ -199,5 +200,20 @@ int main(int argc, char** argv) {
                                              : std::vector{f32, f64, bf16_bf16, f16_f16, i8},
                           .multiple_int8 = 4},
                          open);
+    if (asks_for_roofline(o))
+        return run_roofline("cuda", o,
+                            {.types = {f32, f64, tf32, bf16_bf16, f16_f16, i8, fp8_bf16},
+                             .squares = {64, 128, 256, 512, 1024, 2048, 4096, 8192},
+                             .rows = {1, 4, 16, 64, 256},
+                             .sums = {16, 32, 64, 256},
+                             .side = 8192,
+                             .measure =
+                                 [](int) {
+                                     sg::cuda const gpu;
+                                     ceilings most = device_ceilings(gpu).measure();
+                                     tensor_ceilings(gpu).add_to(most);
+                                     return most;
+                                 }},
+                            open);
     return run("cuda", o, cases(), open);
 }

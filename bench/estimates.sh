@@ -15,7 +15,7 @@ cat "$@" | awk '
             y_of(10 ^ high * (factor < 1 ? factor : 1)), extra
     }
     BEGIN {
-        left = 70; right = 690; top = 40; bottom = 660
+        left = 62; right = 392; top = 60; bottom = 410
         low = 99; high = -99
         split("#2b6cb0 #c05621 #2f855a #805ad5", colours, " ")
     }
@@ -36,8 +36,8 @@ cat "$@" | awk '
         low = int(low + 100) - 100; high = int(high + 100) - 99
         for (i = 1; i <= points; ++i)
             series[at[i]] = series[at[i]] sprintf("M%.1f %.1fh0", x_of(m[i]), y_of(p[i]))
-        print "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 720\" font-family=\"sans-serif\" font-size=\"15\" fill=\"#444\">"
-        print "<rect width=\"720\" height=\"720\" fill=\"#fff\"/>"
+        print "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 420 470\" width=\"420\" height=\"470\" font-family=\"DejaVu Sans, Verdana, Helvetica, Arial, sans-serif\" font-size=\"13\" fill=\"#444\">"
+        print "<rect width=\"420\" height=\"470\" fill=\"#fff\"/>"
         for (e = low; e <= high; ++e) {
             label = e < 3 ? 10 ^ e " us" : e < 6 ? 10 ^ (e - 3) " ms" : 10 ^ (e - 6) " s"
             printf "<path d=\"M%.1f %dV%dM%d %.1fH%d\" stroke=\"#e4e4e4\"/>\n", x_of(10 ^ e), top, bottom, left,
@@ -49,10 +49,11 @@ cat "$@" | awk '
         for (i = 1; i <= names; ++i) {
             printf "<path d=\"%s\" fill=\"none\" stroke=\"%s\" stroke-opacity=\".55\" stroke-width=\"5\" stroke-linecap=\"round\"/>\n",
                 series[order[i]], colours[(i - 1) % 4 + 1]
-            printf "<path d=\"M%d 22h0\" stroke=\"%s\" stroke-width=\"10\" stroke-linecap=\"round\"/>\n", left + 10 + 170 * (i - 1),
+            x = 14 + 205 * ((i - 1) % 2); y = 18 + 22 * int((i - 1) / 2)
+            printf "<path d=\"M%d %dh0\" stroke=\"%s\" stroke-width=\"10\" stroke-linecap=\"round\"/>\n", x, y,
                 colours[(i - 1) % 4 + 1]
-            text(left + 22 + 170 * (i - 1), 27, "start", order[i])
+            text(x + 12, y + 5, "start", order[i])
         }
-        text((left + right) / 2, bottom + 48, "middle", "measured; upwards: predicted by estimate()")
+        text(210, bottom + 46, "middle", "measured; upwards: predicted by estimate()")
         print "</svg>"
     }'

@@ -7,6 +7,7 @@ function kernel(name) { sub(/^gfx803-(s-|point-)?/, "", name); sub(/-(rows|turne
 function sides(name,    part) { split(name, part, "x"); m = part[1] + 0; n = part[2] + 0; return m > 0 && n > 0 }
 function least(a, b) { return a < b ? a : b }
 BEGIN { clock = 1.545; units = 36; peak = units * 64 * 2 * clock; shared = units * 128 * clock; memory = 256 }
+/^64 multiply-adds of pairs/ { pairs = $0 }
 $1 ~ /^gfx803-.*-turned$/ || $1 !~ /^gfx803-/ { next } # as those for rows
 NF == 11 {
     name = kernel($1)
@@ -57,6 +58,7 @@ END {
         "8192, more than the arithmetic."
     print "note\t542 GFLOP/s: no file of this repository says how that was counted, and neither the arithmetic, the memory nor " \
         "the shared memory of the card gives it alone. It is 7.6% of the arithmetic and 0.53 of the ceiling of tiles of 16 x 16."
+    if (pairs != "") print "section\tHalf precision\nnote\tInstructions of " pairs ". Half gains bytes here, and no arithmetic."
     print "section\tRegisters, shared memory and occupancy"
     print "note\tA lane may have 256 registers (VGPRs) and a unit has 65536 bytes of shared memory; together they say how many waves, " \
         "of at most 10, a SIMD holds, which is the occupancy. A MAC is a multiply-add, VALU any vector instruction."

@@ -5,6 +5,7 @@
 //   --device=PART OF ITS NAME
 //   --invariant                 races .invariant against the backend without it, and nothing else
 //   --tune-clblast=SECONDS      looks for parameters of CLBlast's for float for so long beforehand
+#include "device_ceilings.hpp"
 #include "opencl_machine.hpp"
 #include "policy.hpp"
 #include "sweep.hpp"
@@ -92,14 +93,18 @@ std::vector<bench_case> cases() {
     return list;
 }
 
+sg::opencl open_device(options const& o) {
+    return o.has("device") ? sg::opencl(sg::opencl::find(o.value("device"))) : sg::opencl();
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
-    options const o = parse(argc, argv, sweep_options({"device", "invariant", "tune-clblast"}));
+    options const o =
+        parse(argc, argv, sweep_options(roofline_options({"device", "invariant", "tune-clblast"})));
     static std::unique_ptr<machine> cuda; // of the peer
     auto const open = [&] {
-        sg::opencl const device =
-            o.has("device") ? sg::opencl(sg::opencl::find(o.value("device"))) : sg::opencl();
+        sg::opencl const device = open_device(o);
         device.ready().or_throw();
         arena a{make_opencl_machine(device.queue(),
                                     {{"device", device.where().name + ", driver " + device.where().driver}}),
@@ -131,5 +136,19 @@ int main(int argc, char** argv) {
     };
     if (asks_for_sweep(o))
         return run_sweep("opencl", o, {.longest = 8192, .types = {element::f32, element::f64}}, open);
+    if (asks_for_roofline(o)) {
+        sg::opencl const device = open_device(o);
+        bool const is_gpu = device.where().type & CL_DEVICE_TYPE_GPU;
+        std::vector<long> squares{64, 128, 256, 512, 1024};
+        if (is_gpu) squares.insert(squares.end(), {2048, 4096, 8192});
+        return run_roofline("opencl", o,
+                            {.types = {element::f32, element::f64},
+                             .squares = squares,
+                             .rows = {1, 4, 16, 64, 256},
+                             .sums = {1, 4, 16, 64, 256},
+                             .side = is_gpu ? 4096 : 1024,
+                             .measure = [&](int) { return device_ceilings(device).measure(); }},
+                            open);
+    }
     return run("opencl", o, cases(), open);
 }

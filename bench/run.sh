@@ -7,6 +7,7 @@
 #                             device chooses by; files: what was measured before is fitted again
 #   bench/run.sh choices [SEED [COUNT [THREADS]]]   what the host chooses against every other way on it
 #   bench/run.sh automatic [BACKEND [SEED [COUNT]]]   what the policy automatic chooses against all that it could choose
+#   bench/run.sh matrix [BACKEND]   which policy the estimates choose for classes of shapes, and what that costs
 #   bench/run.sh out_of_core [N [MIB [DEVICES]]]
 #   bench/run.sh sparse [events [SIDE] | csr [N]], sparse host [filter | files], and sparse opencl [filter]
 #   bench/run.sh fft [host|opencl|cuda [filter]], fft host errors, fft variants, fft toeplitz, fft dense, fft kronecker   transforms
@@ -46,6 +47,16 @@ sweep | estimate)
         printf 'picture: %s\n' "$page.svg"
     fi
     exit "$result"
+    ;;
+matrix)
+    backend=${2:-host}
+    sh "$root/bench/build.sh" "bench_matrix_$backend"
+    page=$build/matrix-$backend.txt
+    "$build/bench/bench_matrix_$backend" "$page"
+    echo
+    awk -f "$root/bench/matrix.awk" "$page"
+    printf '\nmeasured: %s\n' "$page"
+    exit
     ;;
 fft_host | fft_opencl | fft_cuda)
     sh "$root/bench/build.sh" "$program"
@@ -89,7 +100,7 @@ automatic | automatic_opencl | automatic_cuda | out_of_core | sparse | sparse_ho
     ;;
 host | opencl | cuda | emulation | emulation_cuda | accuracy | accuracy_cuda) ;;
 *)
-    echo "bench/run.sh: there is no benchmark program for '$backend'; there are host, opencl, cuda, emulation, accuracy, sweep, estimate, fit, choices, automatic, out_of_core, sparse, fft, approximate" >&2
+    echo "bench/run.sh: there is no benchmark program for '$backend'; there are host, opencl, cuda, emulation, accuracy, sweep, estimate, fit, choices, automatic, matrix, out_of_core, sparse, fft, approximate" >&2
     exit 2
     ;;
 esac

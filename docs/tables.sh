@@ -2,7 +2,7 @@
 # Fills the tables of docs/performance.md with the figures in bench/results: writes the page, with each table between
 # "<!-- table: NAME -->" and "<!-- end -->" made anew, to standard output:
 #   sh docs/tables.sh >page && mv page docs/performance.md
-# With the argument "approximate" it does so for docs/approximate.md.
+# With the argument "approximate" it does so for docs/approximate.md; likewise "types" and "selection".
 # With the argument "cells" it writes the figures of host, batches and groups that docs/choosing.md has in cells.
 # tests/docs/pictures.sh compares both with the pages in the repository.
 set -eu
@@ -467,8 +467,47 @@ approximate_on_cuda() {
         }' $file
 }
 
+# machine_of FILE: what a file of ./dev roofline, crossovers or bench matrix was measured on.
+machine_of() { awk -F ' [|] ' '$1 == "about" && ($2 == "processor" || $2 == "device") { print $3; exit }' "$1"; }
+
+# Of each kept roofline the rate of every type over that of float, on the first setting of the file: what the unit can do, and
+# what the fastest square product of the library does.
+types() {
+    echo "| machine | type | computed by | the unit over float's | our product over float's |"
+    echo "| --- | --- | --- | ---: | ---: |"
+    for file in roofline-*.txt; do
+        awk -F ' [|] ' -v machine="$(machine_of "$file")" '
+            ($1 == "unit" || $1 == "point") && setting == "" { setting = $2 }
+            $2 != setting { next }
+            $1 == "unit" { peak[$3] = $5 + 0; name[$3] = $4 }
+            $1 == "point" && $4 == "n x n x n" && $7 == "library" {
+                if (!($3 in best)) order[++types] = $3
+                if ($10 + 0 > best[$3]) best[$3] = $10 + 0
+            }
+            function over(value, one) { return value > 0 && one > 0 ? sprintf("%.2f", value / one) : "" }
+            END {
+                for (i = 1; i <= types; ++i) {
+                    type = order[i]
+                    printf "| %s | %s | %s | %s | %s |\n", machine (setting == "device" ? "" : ", " setting), type,
+                        type in name ? name[type] : "not measured", over(peak[type], peak["float"]),
+                        over(best[type], best["float"])
+                }
+            }' "$file"
+    done
+}
+
+# The selection matrix of each machine.
+selection() {
+    for file in matrix-*.txt; do
+        printf '%s, [%s](../bench/results/%s):\n\n' "$(machine_of "$file")" "$(dates_of "$file")" "$file"
+        awk -f ../matrix.awk "$file"
+        echo
+    done
+}
+
 table() {
     case $1 in
+    types | selection) "$1" ;;
     approximate | approximate_on_cuda) "$1" ;;
     host_means | devices | sweeps | emulated | strassen | sparse | graphs) "$1" ;;
     transforms | transforms_on_cuda | transforms_through_opencl | toeplitz_on_cuda | variants | dense_by_transforms) "$1" ;;

@@ -51,6 +51,7 @@ refuses "and not 'nosuch'" bench approximate coverage nosuch
 refuses "'coverage' comes first" bench approximate 512 coverage
 refuses "the filter '(' is no regular expression" bench host '('
 refuses "no backend 'nosuch' to sweep" bench sweep nosuch
+refuses "no backend 'nosuch' to choose on" bench matrix nosuch
 refuses "no type 'nosuch'" demo 64 nosuch
 refuses "'nosuch' has no roofline" roofline nosuch
 refuses "'2' has no roofline" roofline host 2

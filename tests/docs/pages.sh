@@ -30,7 +30,7 @@ TEXT
         sh "$root/bench/pictures.sh" --draw "${name%%-*}" "$data" "$work/$name"
         set -- "$@" "$work/$name.html" "$work/$name.svg"
     done
-    set -- "$@" "$root/docs/ratios.svg"
+    set -- "$@" "$root"/docs/*.svg
 fi
 
 # Each page in a frame of either width, with pages.js in it; what the frames say comes into the title of the page around.

@@ -98,4 +98,19 @@ for source in "$folder"/gfx803-*.cl; do
             exit bad
         }' "$folder/$name.log" "$folder/$name.s" || status=1
 done
+
+# Whether pairs of halves are multiplied at once: what 64 multiply-adds of pairs become.
+cat >"$folder/pairs.cl" <<'TEXT'
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+kernel void multiply_pairs(global half2 *x, half2 a) {
+    half2 sum = x[get_global_id(0)];
+#pragma unroll
+    for (int i = 0; i < 64; ++i) sum = fma(sum, a, a);
+    x[get_global_id(0)] = sum;
+}
+TEXT
+"$clang" -x cl -cl-std=CL1.2 -target amdgcn-amd-amdhsa -mcpu=gfx803 -O3 -S --rocm-device-lib-path="$libraries" \
+    -Xclang -finclude-default-header "$folder/pairs.cl" -o "$folder/pairs.s" || status=1
+printf '64 multiply-adds of pairs of halves: %d for one half, %d for a pair\n' \
+    "$(grep -cE '^[[:space:]]v_(fma|mac|mad)_f16' "$folder/pairs.s")" "$(grep -cE '^[[:space:]]v_pk_fma_f16' "$folder/pairs.s")"
 exit $status
