@@ -66,8 +66,11 @@ int run_roofline(std::string const& backend, options const& o, roofline_domain c
         arena a = open();
         a.fields.resize(1);
         std::erase_if(a.fields[0], [](auto const& who) { return who->part() == role::information; });
-        for (auto const& [key, value] : a.on->about(domain.threads))
-            if (key != "date") data << "about | " << key << " | " << value << '\n';
+        auto const tell = [&](facts const& list) {
+            for (auto const& [key, value] : list)
+                if (key != "date") data << "about | " << key << " | " << value << '\n';
+        };
+        tell(a.on->about(domain.threads)), tell(a.about);
         for (auto const& who : a.fields[0])
             data << "about | " << who->name() << " | " << who->version() << '\n';
         for (int const threads : domain.threads) write_ceilings(data, threads, domain.measure(threads));
