@@ -43,4 +43,4 @@ function look() {
     }
   parent.postMessage({ wrong, texts }, "*");
 }
-window.addEventListener("load", () => setTimeout(look, 50));
+window.addEventListener("load", look);
