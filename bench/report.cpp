@@ -207,11 +207,11 @@ border-radius:3px;margin-right:6px}table{border-collapse:collapse;width:100%;fon
 .scroll{overflow-x:auto}td,th{padding:4px 7px;text-align:right;border-bottom:1px solid var(--line)}td{white-space:nowrap}th{font-weight:600;
 color:var(--soft);vertical-align:bottom}
 td:first-child,th:first-child,td.l,th.l{text-align:left}td.us{font-weight:650}dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 18px;
-margin:0;font-size:13.5px}dt{color:var(--soft)}dd{margin:0}svg{display:block;width:100%;height:auto}svg text{fill:var(--ink);font-size:11px;
+margin:0;font-size:13.5px}dt{color:var(--soft)}dd{margin:0}svg{display:block;width:100%;height:auto}svg text{fill:var(--ink);font-size:12px;
 font-family:system-ui,sans-serif;paint-order:stroke;stroke:var(--card);stroke-width:3px;stroke-linejoin:round}
 svg .s{fill:var(--soft)}.grid{stroke:var(--line);stroke-width:1}.roof{stroke:var(--ink);stroke-width:1.3;stroke-dasharray:4 3;fill:none;opacity:.6}
 .broad{min-width:1000px}
-@media(max-width:600px){main{padding:24px 12px 60px}svg text{font-size:15px}.broad text{font-size:11px}
+@media(max-width:600px){main{padding:24px 8px 60px}.card{padding:10px 8px}svg text{font-size:16px}.broad text{font-size:12px}
 .scatter text{font-size:24px}}
 )";
 
@@ -308,7 +308,7 @@ private:
         double const width = 500, height = 250, left = 40, bottom = 222, top_y = 10,
                      top = highest(cases) * 1.04;
         auto const x = [&](std::size_t i) {
-            return left + 18 + (width - left - 36) * double(i) / double(cases.size() - 1);
+            return left + 22 + (width - left - 44) * double(i) / double(cases.size() - 1);
         };
         auto const y = [&](double v) { return bottom - (bottom - top_y) * v / top; };
         out_ << "<svg viewBox='0 0 " << width << " " << height << "'>";
@@ -351,7 +351,7 @@ private:
     }
 
     void bars(std::vector<result const*> const& cases) {
-        double const width = 500, left = 132, right = 452, bar = 15;
+        double const width = 500, left = 144, right = 452, bar = 17;
         double height = 0;
         for (auto const* r : cases) height += 26 + bar * double(r->lanes.size());
         out_ << "<svg viewBox='0 0 " << width << " " << height << "'>";
@@ -398,10 +398,13 @@ private:
                 "logarithmic axis.</p>"
                 "<div class='card scroll'><svg class=broad viewBox='0 0 "
              << width << " " << height << "'>";
+        double last = -100; // a tick that is too near to another is left out, but for 1
         for (double v : {0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0})
-            if (v >= low && v <= high)
+            if (v >= low && v <= high && (v == 1 || (x(v) - last > 44 && (v > 1 || x(1) - x(v) > 44)))) {
+                last = x(v);
                 out_ << "<path class=" << (v == 1 ? "roof" : "grid") << " d='M" << x(v) << " 18V" << height
-                     << "'/><text class=s text-anchor=middle x=" << x(v) << " y=11>" << v << "&times;</text>";
+                     << "'/><text class=s text-anchor=middle x=" << x(v) << " y=12>" << v << "&times;</text>";
+            }
         double y = 20;
         for (auto const* r : cases) {
             double const from = std::min(x(1), x(r->ratio())), to = std::max(x(1), x(r->ratio()));
