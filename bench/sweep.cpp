@@ -218,7 +218,7 @@ private:
                 out_ << "<path class=" << (v == 1 ? "roof" : "grid") << " d='M" << margin << " "
                      << fixed(y(v), 1) << "H" << width - 12
                      << "'/><text class=s text-anchor=end x=" << margin - 8 << " y=" << fixed(y(v) + 4, 1)
-                     << ">" << v << "</text>";
+                     << ">" << (v < 1000 ? v : v / 1000) << (v < 1000 ? "" : "k") << "</text>";
             }
     }
 
