@@ -227,17 +227,22 @@ private:
     std::vector<std::pair<std::string, ratios>> predicted_;
 };
 
-// Random elements in [-1, 1), or any integers; of the result, zeros.
+// Random elements in [-1, 1) with all bits of their type, or any integers; of the result, zeros.
 template <class T>
 sg::matrix<T> random_elements(index_t rows, index_t cols, unsigned seed) {
-    std::minstd_rand from{seed};
+    std::mt19937_64 from{seed};
+    auto const uniform = [&] { return static_cast<double>(from() >> 10) * 0x1p-53 - 1; };
     return sg::matrix<T>(rows, cols, [&](index_t, index_t) {
         if (seed == 0) return T{};
-        double const x = static_cast<double>(from()) / 0x1p30 - 1;
-        if constexpr (std::is_integral_v<T>)
-            return static_cast<T>(127 * x);
-        else
-            return static_cast<T>(static_cast<sg::real_t<T>>(x));
+        if constexpr (std::is_integral_v<T>) {
+            return static_cast<T>(127 * uniform());
+        } else if constexpr (sg::complex_like<T>) {
+            using R = sg::real_t<T>;
+            auto const re = static_cast<R>(uniform());
+            return T(re, static_cast<R>(uniform()));
+        } else {
+            return static_cast<T>(static_cast<sg::real_t<T>>(uniform()));
+        }
     });
 }
 

@@ -388,15 +388,19 @@ private:
         auto const m = static_cast<double>(r.m), n = static_cast<double>(r.n), k = static_cast<double>(r.k);
         if constexpr (on_device) {
             // Operands are measured and taken apart, C is put together from its residues; once more, for their
-            // leading bits. Traffic at three quarters of the memory's rate, a launch for each step, and a wait.
+            // leading bits. Traffic at three quarters of the memory's rate, a launch for each step, and a wait. For
+            // floats, half as much traffic again was seen on an H200, thrice as much where numbers are complex, and what
+            // looks at the operands goes along k (`./dev bench automatic cuda`).
             constexpr double size = sizeof(typename S::c_type) / ozaki_parts::parts<typename S::c_type>;
             double const in = m * k + k * n, out = m * n, count = plan.count;
             bool const probed = plan.products > plan.count;
             double bytes = in * (size + count) + out * (2 * count + size);
             if (!looked) bytes += in * size + (probed ? in * (size + 1) + 3 * out * 4 : 0);
+            double wait = 10e-6;
+            if (!looked) wait = size == 4 ? 95e-6 + 30e-9 * k : 60e-6;
+            if (size == 4) bytes *= complex_like<typename S::c_type> ? 3 : 1.5;
             return (plan.products - (looked && probed)) * base_.estimate(r.integers(s.alone)) +
-                   bytes / (0.75 * leaf().limits().bandwidth) + 3e-6 * plan.products +
-                   (looked ? 10e-6 : 60e-6);
+                   bytes / (0.75 * leaf().limits().bandwidth) + 3e-6 * plan.products + wait;
         }
         return plan.products *
                (base_.estimate(r.integers(s.alone)) + (m * k + k * n + m * n) * of_an_element / threads);
@@ -417,13 +421,15 @@ private:
         return {choice::by_moduli, options_.moduli, options_.moduli + probes(options_.moduli), 0,
                 "set by the options"};
     }
-    // What may do for the accuracy, with the best of data; on a tile unit with random data, which need two moduli
-    // more: to look at the operands and then leave the product to the base takes a large share of its time there.
+    // What may do for the accuracy, with the best of data; on a tile unit, and for floats on a device, with random data,
+    // which need two moduli more: to look at the operands and then leave the product to the base takes a large share of
+    // its time on the one, and parts of floats are near on the other.
     template <class T>
     choice likely_plan() const {
         int count = least_chosen_moduli;
         while (count < most_moduli && ozaki_parts::room(count) * wanted<T>() < 0.25) ++count;
-        if (tiled) count = count + 2 < most_moduli ? count + 2 : most_moduli;
+        if (tiled || (on_device && std::is_same_v<real_t<T>, float>))
+            count = count + 2 < most_moduli ? count + 2 : most_moduli;
         return {choice::by_moduli, count, count + 1, 0, ""};
     }
 
