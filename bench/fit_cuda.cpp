@@ -1,15 +1,11 @@
 // bench_fit_cuda TABLE FILE...: fits what products are made of (backend/cuda/engine/tile_counts.hpp) to what
 // bench/cuda_ways.cpp measured, and writes the costs into TABLE, which is engine/tile_costs_table.hpp.
 // bench_fit_cuda judge FILE...: what the costs that are compiled in choose, and how far off they are.
-//
-// The costs are those, none below zero, for which the sum of |log(predicted / measured)| is least: least squares of
-// logarithms, weighted again and again. Ways that take much longer than the best one count less. A cost that no
-// measurement depends on stays. Judged is what is chosen among all measured ways: its time over the shortest. With a
-// family of shapes left out of the fit, this is said of that family.
+// With a family of shapes left out of the fit, what is judged is said of that family. fitting.hpp says how.
 #include "cuda_ways.hpp"
+#include "fitting.hpp"
 
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <deque>
@@ -21,7 +17,7 @@
 namespace {
 
 using namespace bench;
-constexpr int kinds = sg::cuda_cost_kinds;
+constexpr std::size_t kinds = sg::cuda_cost_kinds;
 constexpr double clock_rate = 1750; // cycles of a microsecond, as estimate() counts them
 
 struct way_counts {
@@ -33,19 +29,22 @@ struct way_counts {
     cuda_way_taken const* way;
     double measured, weight;
 
+    bool depends_on(std::size_t i) const { return i < kinds || i == kinds + static_cast<std::size_t>(tile); }
     double by(auto const& costs) const {
         return counts.cycles(costs.costs, static_cast<double>(costs.slower[static_cast<std::size_t>(tile)]));
     }
 };
 
 // What is fitted of a row: costs, and the factors of tiles.
-constexpr int unknowns = kinds + sg::cuda_most_tiles;
 struct row_costs {
+    static constexpr std::size_t unknowns = kinds + sg::cuda_most_tiles;
+
     sg::cuda_tile_costs costs;
     std::array<float, sg::cuda_most_tiles> slower;
 
-    float& at(int i) { return i < kinds ? costs.of[i] : slower[static_cast<std::size_t>(i - kinds)]; }
-    double at(int i) const { return static_cast<double>(const_cast<row_costs&>(*this).at(i)); }
+    float& at(std::size_t i) { return i < kinds ? costs.of[i] : slower[i - kinds]; }
+    double at(std::size_t i) const { return static_cast<double>(const_cast<row_costs&>(*this).at(i)); }
+    static double pulled(std::size_t i) { return i < kinds ? 2e-2 : 1e-1; }
 };
 using table = std::vector<row_costs>;
 // Where every row begins: what a reader would guess of a device whose memory gives 16 bytes in a cycle.
@@ -142,127 +141,14 @@ std::vector<way_counts> count_all(cuda_file const& file, std::size_t first) {
     return all;
 }
 
-// Each product counts as much as any other; a way counts the less the longer it takes, and so does an engine.
-void weigh(std::vector<way_counts>& all) {
-    std::map<std::pair<std::size_t, int>, std::pair<double, double>> of; // how many ways, and the shortest
-    std::map<std::size_t, double> best;
-    for (auto const& x : all) {
-        auto& [count, least] = of.try_emplace({x.product, x.row}, 0, 1e300).first->second;
-        count += 1, least = std::min(least, x.measured);
-        double& shortest = best.try_emplace(x.product, 1e300).first->second;
-        shortest = std::min(shortest, x.measured);
-    }
-    for (auto& x : all) {
-        auto const& [count, least] = of[{x.product, x.row}];
-        x.weight = std::pow(least / x.measured, 3) * best[x.product] / least / count;
-    }
-}
-
-// Levenberg and Marquardt's method on logarithms of costs. What pulls each cost towards where it began keeps those in
-// place that measurements hardly tell.
-class fitting {
-public:
-    fitting(std::vector<way_counts const*> ways, row_costs const& begin)
-        : ways_(std::move(ways)), begin_(begin), now_(begin) {}
-
-    double loss() const { return loss(now_); }
-    row_costs run() {
-        double damping = 1e-2, least = loss(now_);
-        for (int round = 0; round < 60; ++round) {
-            linearise();
-            bool better = false;
-            for (int tries = 0; tries < 8 && !better; ++tries) {
-                row_costs const next = step(damping);
-                double const that = loss(next);
-                better = that < least;
-                damping = better ? damping / 4 : damping * 4;
-                if (better) {
-                    bool const ends = least - that < 1e-5 * least;
-                    now_ = next, least = that;
-                    if (ends) return now_;
-                }
-            }
-            if (!better) break;
-        }
-        return now_;
-    }
-
-private:
-    static constexpr double pull = 2e-2, sharp = 0.05; // deviations below `sharp` count by their squares
-    static double pulls(int k) { return k < kinds ? pull : 5 * pull; }
-    double deviation(way_counts const& w, row_costs const& c) const { return std::log(w.by(c) / w.measured); }
-    double loss(row_costs const& c) const {
-        double sum = 0;
-        for (auto const* w : ways_) {
-            double const d = deviation(*w, c) / sharp;
-            sum += w->weight * 2 * (std::sqrt(1 + d * d) - 1) * sharp;
-        }
-        for (int k = 0; k < unknowns; ++k) {
-            double const d = std::log(c.at(k) / begin_.at(k));
-            sum += pulls(k) * d * d;
-        }
-        return sum;
-    }
-    void linearise() {
-        matrix_ = {}, right_ = {};
-        for (auto const* w : ways_) {
-            double const at = deviation(*w, now_), d = at / sharp;
-            double const weight = w->weight / std::sqrt(1 + d * d) / sharp;
-            std::array<double, unknowns> slope{};
-            for (int k = 0; k < unknowns; ++k) {
-                if (k >= kinds && k != kinds + w->tile) continue;
-                row_costs other = now_;
-                other.at(k) *= 1.001f;
-                slope[static_cast<std::size_t>(k)] = (deviation(*w, other) - at) / std::log(1.001);
-            }
-            for (std::size_t i = 0; i < unknowns; ++i) {
-                if (slope[i] == 0) continue;
-                right_[i] -= weight * slope[i] * at;
-                for (std::size_t j = 0; j <= i; ++j) matrix_[i][j] += weight * slope[i] * slope[j];
-            }
-        }
-        for (int k = 0; k < unknowns; ++k) {
-            auto const i = static_cast<std::size_t>(k);
-            matrix_[i][i] += pulls(k);
-            right_[i] -= pulls(k) * std::log(now_.at(k) / begin_.at(k));
-        }
-    }
-    // Solves by Cholesky's factors.
-    row_costs step(double damping) const {
-        auto l = matrix_;
-        auto x = right_;
-        for (std::size_t i = 0; i < unknowns; ++i) {
-            l[i][i] = l[i][i] * (1 + damping) + 1e-9;
-            for (std::size_t j = 0; j <= i; ++j) {
-                for (std::size_t k = 0; k < j; ++k) l[i][j] -= l[i][k] * l[j][k];
-                l[i][j] = i == j ? std::sqrt(std::max(l[i][i], 1e-12)) : l[i][j] / l[j][j];
-            }
-            for (std::size_t k = 0; k < i; ++k) x[i] -= l[i][k] * x[k];
-            x[i] /= l[i][i];
-        }
-        row_costs next = now_;
-        for (std::size_t i = unknowns; i-- > 0;) {
-            for (std::size_t k = i + 1; k < unknowns; ++k) x[i] -= l[k][i] * x[k];
-            x[i] /= l[i][i];
-            next.at(static_cast<int>(i)) *= static_cast<float>(std::exp(std::clamp(x[i], -1.0, 1.0)));
-        }
-        return next;
-    }
-
-    std::vector<way_counts const*> ways_;
-    row_costs begin_, now_;
-    std::array<std::array<double, unknowns>, unknowns> matrix_{};
-    std::array<double, unknowns> right_{};
-};
-
 // The method finds no way to a cost that is far too small to matter. It begins a second time where blocks take longer and
 // waits are shorter, and the better end is kept.
 row_costs best_fit(std::vector<way_counts const*> const& ways, row_costs const& begin) {
     using kind = sg::cuda_cost;
     row_costs busy = begin;
-    auto const times = [&](kind k, float factor) { busy.at(static_cast<int>(k)) *= factor; };
+    auto const times = [&](kind k, float factor) { busy.at(static_cast<std::size_t>(k)) *= factor; };
     times(kind::load, 50), times(kind::block, 10), times(kind::gather, 3), times(kind::wait, 0.4f);
-    fitting one(ways, begin), other(ways, busy);
+    fitting<way_counts, row_costs> one(ways, begin), other(ways, busy);
     row_costs const of_one = one.run(), of_other = other.run();
     return other.loss() < one.loss() ? of_other : of_one;
 }
@@ -277,23 +163,6 @@ table fit(std::vector<way_counts> const& all, table const& begin, auto const& ta
     }
     return fitted;
 }
-
-struct judged {
-    std::vector<double> regret, error;
-    std::string text; // of the product, what is chosen and the best way
-
-    void print(std::string const& what) {
-        if (regret.empty()) return;
-        double sum = 0;
-        for (double const r : regret) sum += std::log(r);
-        std::sort(regret.begin(), regret.end()), std::sort(error.begin(), error.end());
-        std::size_t const n = regret.size();
-        std::printf("%-24s %4zu products: over the best %.3f in the mean, 95th percentile %.3f, worst %.3f; "
-                    "|log2(predicted / measured)| %.3f in the median\n",
-                    what.c_str(), n, std::exp(sum / static_cast<double>(n)), regret[n * 95 / 100],
-                    regret.back(), error[n / 2]);
-    }
-};
 
 std::string text_of(cuda_way_taken const& w, double cycles) {
     std::ostringstream text;
@@ -328,46 +197,6 @@ std::vector<judged> judge(std::vector<way_counts> const& all, std::size_t produc
     return each;
 }
 
-void report(std::vector<judged> const& each, std::vector<cuda_shape> const& shapes, bool worst) {
-    std::map<std::string, judged> of;
-    std::vector<std::pair<double, std::size_t>> order;
-    for (std::size_t i = 0; i < shapes.size(); ++i) {
-        std::string const type(1, shapes[i].type);
-        for (std::string const& what : {type, type + " " + shapes[i].family, std::string("~ all")}) {
-            auto& j = of[what];
-            j.regret.insert(j.regret.end(), each[i].regret.begin(), each[i].regret.end());
-            j.error.insert(j.error.end(), each[i].error.begin(), each[i].error.end());
-        }
-        if (!each[i].regret.empty()) order.emplace_back(each[i].regret[0], i);
-    }
-    for (auto& [what, j] : of) j.print(what);
-    std::sort(order.rbegin(), order.rend());
-    for (std::size_t i = 0; worst && i < order.size() && i < 25; ++i) {
-        cuda_shape const& x = shapes[order[i].second];
-        std::printf("%.2f %c %td x %td x %td, %td of them, %c%c: %s\n", order[i].first, x.type, x.sides.m,
-                    x.sides.n, x.sides.k, x.sides.count, x.a_along_k ? 'N' : 'T', x.b_along_k ? 'T' : 'N',
-                    each[order[i].second].text.c_str());
-    }
-}
-
-// How long it takes to choose for a shape that is not known yet.
-void time_choosing(std::vector<cuda_shape> const& shapes, sg::cuda_device const& device) {
-    std::vector<double> all;
-    for (cuda_shape const& x : shapes) {
-        double least = 1e300;
-        for (int i = 0; i < 5; ++i) {
-            auto const start = std::chrono::steady_clock::now();
-            if (sg::choose(x.query(device)).cycles < 0) return;
-            std::chrono::duration<double, std::micro> const took = std::chrono::steady_clock::now() - start;
-            least = std::min(least, took.count());
-        }
-        all.push_back(least);
-    }
-    std::sort(all.begin(), all.end());
-    std::printf("Choosing takes %.1f us in the median of %zu shapes, %.1f us at most\n", all[all.size() / 2],
-                all.size(), all.back());
-}
-
 // How many factors a row has.
 int factors_of(std::size_t row) {
     auto const& factors = sg::cuda_tile_costs_table[row].slower;
@@ -375,8 +204,9 @@ int factors_of(std::size_t row) {
 }
 
 // Numbers of a row from place `from` on, ten to a line.
-void write_numbers(std::ostream& to, row_costs const& row, int from, int until, char const* format) {
-    for (int k = from; k < until; ++k) {
+void write_numbers(std::ostream& to, row_costs const& row, std::size_t from, std::size_t until,
+                   char const* format) {
+    for (std::size_t k = from; k < until; ++k) {
         char text[32];
         std::snprintf(text, sizeof text, format, row.at(k));
         bool const begins = (k - from) % 10 == 0;
@@ -421,17 +251,18 @@ int main(int argc, char** argv) try {
         for (auto const& p : file.products) shapes.push_back(p.shape);
         bytes_per_cycle = file.device.bytes_per_cycle;
     }
-    weigh(all);
+    weigh(all, [](way_counts const& w) { return std::pair(w.product, w.row); });
     table const begin = guesses();
     if (std::string(argv[1]) == "judge") {
-        report(judge(all, shapes.size(), built_in_costs()), shapes, true);
-        time_choosing(shapes, files.front().device);
+        report(judge(all, shapes.size(), built_in_costs()), shapes, 25);
+        time_choosing(shapes,
+                      [&](cuda_shape const& x) { return sg::choose(x.query(files.front().device)).cycles; });
         return 0;
     }
     table const fitted = fit(all, begin, [](way_counts const&) { return true; });
     write_table(argv[1], fitted, bytes_per_cycle);
     std::printf("Fitted to all shapes:\n");
-    report(judge(all, shapes.size(), fitted), shapes, true);
+    report(judge(all, shapes.size(), fitted), shapes, 25);
     std::vector<judged> held_out(shapes.size());
     for (std::string const family : {"any", "rows", "square", "deep", "batch", "large", "short", "vector",
                                      "long", "few-batch", "small", "few"}) {
@@ -442,7 +273,7 @@ int main(int argc, char** argv) try {
             if (shapes[i].family == family) held_out[i] = each[i];
     }
     std::printf("Each family of shapes judged by a fit to the others:\n");
-    report(held_out, shapes, false);
+    report(held_out, shapes, 0);
 } catch (std::exception const& e) {
     std::fprintf(stderr, "bench_fit_cuda: %s\n", e.what());
     return 1;

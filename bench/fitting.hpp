@@ -12,18 +12,21 @@
 
 namespace bench {
 
-// Each product counts as much as any other; a way counts the less the longer it takes. `of(w)` says which ways are
-// compared; a way has `measured` and `weight`.
+// Each product counts as much as any other; a way counts the less the longer it takes, and so do those that `of(w)` puts
+// together. A way has `product`, `measured` and `weight`.
 template <class Way, class Of>
 void weigh(std::vector<Way>& all, Of&& of) {
     std::map<decltype(of(all.front())), std::pair<double, double>> found; // how many ways, and the shortest
+    std::map<std::size_t, double> best;
     for (auto const& w : all) {
         auto& [count, least] = found.try_emplace(of(w), 0, 1e300).first->second;
         count += 1, least = std::min(least, w.measured);
+        double& shortest = best.try_emplace(w.product, 1e300).first->second;
+        shortest = std::min(shortest, w.measured);
     }
     for (auto& w : all) {
         auto const& [count, least] = found[of(w)];
-        w.weight = std::pow(least / w.measured, 3) / count;
+        w.weight = std::pow(least / w.measured, 3) * best[w.product] / least / count;
     }
 }
 
@@ -39,6 +42,7 @@ public:
         : ways_(std::move(ways)), begin_(begin), now_(begin), matrix_(unknowns, row(unknowns)),
           right_(unknowns) {}
 
+    double loss() const { return loss(now_); }
     Costs run() {
         double damping = 1e-2, least = loss(now_);
         for (int round = 0; round < 60; ++round) {
@@ -177,8 +181,8 @@ std::vector<judged> judge(std::vector<Way> const& all, std::size_t products, Clo
 }
 
 // By type, by family of shapes, and the `worst` products.
-inline void report(std::vector<judged> const& each, std::vector<drawn_product> const& shapes,
-                   std::size_t worst) {
+template <class Shape>
+void report(std::vector<judged> const& each, std::vector<Shape> const& shapes, std::size_t worst) {
     std::map<std::string, judged> of;
     std::vector<std::pair<double, std::size_t>> order;
     for (std::size_t i = 0; i < shapes.size(); ++i) {
@@ -190,7 +194,7 @@ inline void report(std::vector<judged> const& each, std::vector<drawn_product> c
     for (auto& [what, j] : of) j.print(what);
     std::sort(order.rbegin(), order.rend());
     for (std::size_t i = 0; i < order.size() && i < worst; ++i) {
-        drawn_product const& x = shapes[order[i].second];
+        Shape const& x = shapes[order[i].second];
         std::printf("%.2f %c %td x %td x %td, %td of them, %c%c: %s\n", order[i].first, x.type, x.sides.m,
                     x.sides.n, x.sides.k, x.sides.count, x.a_along_k ? 'N' : 'T', x.b_along_k ? 'T' : 'N',
                     each[order[i].second].text.c_str());
@@ -198,10 +202,10 @@ inline void report(std::vector<judged> const& each, std::vector<drawn_product> c
 }
 
 // How long it takes to choose for a shape that is not known yet: choose(shape).
-template <class Choose>
-void time_choosing(std::vector<drawn_product> const& shapes, Choose&& choose) {
+template <class Shape, class Choose>
+void time_choosing(std::vector<Shape> const& shapes, Choose&& choose) {
     std::vector<double> all;
-    for (drawn_product const& x : shapes) {
+    for (Shape const& x : shapes) {
         double least = 1e300;
         for (int i = 0; i < 5; ++i) {
             auto const start = std::chrono::steady_clock::now();

@@ -41,7 +41,7 @@ inline opencl_costs predicted(opencl_costs_of const& like, opencl_device const& 
            kind::store_apart},
           clock / (bytes_of_unit(d.family) * costs[kind::memory]));
     scale({kind::fetch, kind::piece, kind::meet, kind::narrow_trip, kind::narrow_load, kind::narrow_multiply,
-           kind::small_read, kind::small_load, kind::small_multiply, kind::direct_term},
+           kind::small_read, kind::small_load, kind::small_multiply, kind::direct_term, kind::direct_element},
           fastest / here);
     scale({kind::queue, kind::begin, kind::add}, clock / opencl_fitted_clock);
     return costs;

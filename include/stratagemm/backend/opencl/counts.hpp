@@ -109,9 +109,9 @@ private:
         int halvings = 0;
         for (int n = t.threads_n; n > 1; n /= 2) ++halvings;
         double const folds = halvings * cost_[kind::narrow_fold];
-        double const takes =
-            longest(trips * cost_[kind::narrow_wait] + folds,
-                    on_a_unit * (trips * t.threads() * busy_item + cost_[kind::narrow_group]));
+        double const alone = cost_[kind::narrow_wait] + loads * cost_[kind::narrow_load_alone];
+        double const takes = longest(
+            trips * alone + folds, on_a_unit * (trips * t.threads() * busy_item + cost_[kind::narrow_group]));
         return whole(takes, real(groups) / real(units_), parts);
     }
 
@@ -133,8 +133,8 @@ private:
 
     double direct() const {
         double const elements = real(s_.m) * real(s_.n) * real(s_.count) / real(units_), k = real(s_.k);
-        return whole(longest(k * cost_[kind::direct_wait], k * elements * cost_[kind::direct_term]),
-                     elements / 64, 1);
+        double const full = elements * (k * cost_[kind::direct_term] + cost_[kind::direct_element]);
+        return whole(longest(k * cost_[kind::direct_wait], full), elements / 64, 1);
     }
 
     opencl_query const& q_;
