@@ -510,6 +510,19 @@ TEST_CASE("built-in tiles can be compiled for operands that lie in any way") {
         for (char const sums : {'s', 'i', 'd', 'c', 'z'})
             CHECK(sg::choose({d, sums, bytes_of(sums), {1000, 900, 800, 1}}).way == sg::opencl_way::tiled);
     }
+    // Every tile has a rate: a tile that is added is fitted, or gets that of the compiled kernel.
+    for (auto const family : {sg::opencl_family::nvidia, sg::opencl_family::cpu, sg::opencl_family::gfx803,
+                              sg::opencl_family::gcn, sg::opencl_family::rdna, sg::opencl_family::intel}) {
+        d.family = family;
+        for (char const sums : {'s', 'i', 'd', 'c', 'z'})
+            sg::for_each_entry(family, sums, [&](sg::opencl_entry const& e, int number) {
+                CAPTURE(sums, sg::describe(e.tile));
+                REQUIRE(number < sg::opencl_most_tiles);
+                sg::opencl_rate const rate = sg::costs_of(d, sums).rate_of(e, number);
+                CHECK(rate.full > 0);
+                CHECK((rate.alone > 0 && rate.alone <= 1));
+            });
+    }
 }
 
 TEST_CASE("what a product is taken to cost") {
