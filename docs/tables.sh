@@ -471,11 +471,13 @@ approximate_on_cuda() {
 machine_of() { awk -F ' [|] ' '$1 == "about" && ($2 == "processor" || $2 == "device") { print $3; exit }' "$1"; }
 
 # Of each kept roofline the rate of every type over that of float, on the first setting of the file: what the unit can do, and
-# what the fastest square product of the library does.
+# what the fastest square product of the library does. A run beside other programs, as its first lines say, is left out: it had
+# less of the processor for one type than for another.
 types() {
     echo "| machine | type | computed by | the unit over float's | our product over float's |"
     echo "| --- | --- | --- | ---: | ---: |"
     for file in roofline-*.txt; do
+        if head -n 2 "$file" | grep -q 'Other programs'; then continue; fi
         awk -F ' [|] ' -v machine="$(machine_of "$file")" '
             ($1 == "unit" || $1 == "point") && setting == "" { setting = $2 }
             $2 != setting { next }
