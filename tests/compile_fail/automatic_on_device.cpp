@@ -5,6 +5,4 @@
 
 namespace sg = stratagemm;
 
-void both(sg::host& cpu, sg::opencl& gpu) {
-    sg::automatic{cpu, gpu};
-}
+void both(sg::host& cpu, sg::opencl& gpu) { sg::automatic{cpu, gpu}; }
