@@ -230,38 +230,55 @@ private:
         if (known == table::unknown) known_->keep(key, known = choose(s));
         return known;
     }
-    // The fastest that keeps to the options.
+    // By stored times, where there are any; else by estimates, a candidate of another memory against the best of this one.
     template <class S>
     [[gnu::cold]] int choose(S const& s) const {
-        S const by = to_choose_by(s), all = with_all_threads(s);
-        limits const most = limits_for(s);
-        if (int const fastest = choose_measured(s, most); fastest != none) return fastest;
-        double least = infinite<double>();
+        S const by = to_choose_by(s);
+        auto const times = measured(s);
         int best = none;
-        each_candidate<S>([&]<class Policy>(int i, Policy const& policy) {
-            constexpr bool crosses = automatic_parts::crosses<Policy>;
-            if (crosses && best != none) least = seconds_of(best, all) * worth_changing;
-            double const seconds =
-                policy.estimate(crosses ? all : by) * (i == backend_for<S>() ? worth_changing : 1);
-            if (!(seconds < least) || objection_to(i, policy, s, most) != objection::none) return;
-            best = i, least = seconds;
+        if (!times.all.empty())
+            best = fastest(s, [&](int, auto const& policy) { return times.of(policy.describe(by)); });
+        if (best != none) return best;
+        best = fastest(s, [&]<class Policy>(int i, Policy const& policy) {
+            if constexpr (automatic_parts::crosses<Policy>)
+                return -1.0;
+            else
+                return policy.estimate(by) * (i == backend_for<S>() ? worth_changing : 1);
         });
+        if constexpr (has_crossing && automatic_parts::is_candidate<candidate<count - 1>, S>) {
+            S const all = with_all_threads(s);
+            bool const faster =
+                best == none || seconds_of(count - 1, all) < worth_changing * seconds_of(best, all);
+            if (faster && keeps_to_options(count - 1, s)) best = count - 1;
+        }
         return best;
     }
-    // The same by stored times, if there are any.
-    template <class S>
-    int choose_measured(S const& s, limits const& most) const {
-        auto const times = measured(s);
-        double least = infinite<double>();
-        int best = none;
-        if (times.all.empty()) return best;
+    // That keeps to the options, which is asked of the fastest first. seconds_by(number, policy) may be negative: none.
+    template <class S, class F>
+    int fastest(S const& s, F const& seconds_by) const {
+        double seconds[count];
+        for (double& x : seconds) x = infinite<double>();
         each_candidate<S>([&](int i, auto const& policy) {
-            double const seconds = times.of(policy.describe(to_choose_by(s)));
-            if (!(seconds > 0 && seconds < least) || objection_to(i, policy, s, most) != objection::none)
-                return;
-            best = i, least = seconds;
+            if (double const x = seconds_by(i, policy); x >= 0) seconds[i] = x;
         });
-        return best;
+        for (;;) {
+            int best = 0;
+            for (int i = 1; i < count; ++i)
+                if (seconds[i] < seconds[best]) best = i;
+            if (!(seconds[best] < infinite<double>())) return none;
+            if (keeps_to_options(best, s)) return best;
+            seconds[best] = infinite<double>();
+        }
+    }
+    template <class S>
+    bool keeps_to_options(int which, S const& s) const {
+        bool keeps = false;
+        each_candidate<S>([&](int i, auto const& policy) {
+            if (i != which) return;
+            bool const asks = i != backend_for<S>() || options_.bound > 0 || options_.workspace_bytes > 0;
+            keeps = objection_to(i, policy, s, asks ? limits_for(s) : limits{}) == objection::none;
+        });
+        return keeps;
     }
     template <class S>
     automatic_parts::times measured(S const& s) const {
@@ -303,11 +320,16 @@ private:
     objection objection_to(int i, P const& policy, S const& s, limits const& most) const {
         if constexpr (requires { policy.check(s); })
             if (!policy.check(s)) return objection::refused;
-        objection const x =
-            automatic_parts::objection_to(policy.error_bound(s), i == backend_for<S>(), most, options_);
-        if (x != objection::none) return x;
+        bool const is_measure = i == backend_for<S>();
+        if (!is_measure || options_.bound > 0) {
+            objection const x =
+                automatic_parts::objection_to(policy.error_bound(s), is_measure, most, options_);
+            if (x != objection::none) return x;
+        }
+        if (is_measure && options_.workspace_bytes == 0) return objection::none; // others take more
         footprint const f = policy.workspace(s);
-        return static_cast<double>(f.host + f.pinned + f.device) > most.workspace ? objection::workspace : x;
+        return static_cast<double>(f.host + f.pinned + f.device) > most.workspace ? objection::workspace
+                                                                                  : objection::none;
     }
     template <class S>
     double seconds_of(int which, S const& s) const {

@@ -30,10 +30,9 @@ inline constexpr double same_accuracy = 2;
 
 // What candidates are held to.
 struct limits {
-    double bound; // of errors: that of the backend, or of the option
-    double
-        asked; // of the option alone, or Inf: for backends, whose bound is the measure, and for other norms
-    double workspace; // bytes
+    double bound = 0;     // of errors: that of the backend, or of the option
+    double asked = 0;     // that of the option, or Inf: for the backend itself, and for errors in other norms
+    double workspace = 0; // bytes
 };
 
 inline objection objection_to(bound const& x, bool is_backend, limits const& most,
