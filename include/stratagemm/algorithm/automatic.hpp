@@ -240,6 +240,10 @@ private:
             best = fastest(s, [&](int, auto const& policy) { return times.of(policy.describe(by)); });
         if (best != none) return best;
         best = fastest(s, [&]<class Policy>(int i, Policy const& policy) {
+            constexpr int backend = backend_for<S>();
+            if constexpr (backend != none) // estimates of devices take longest, and this one has many
+                if (!options_.normwise && automatic_parts::only_by_norms<Policy, candidate<backend>>)
+                    return -1.0;
             if constexpr (automatic_parts::crosses<Policy>)
                 return -1.0;
             else

@@ -122,6 +122,11 @@ constexpr bool is_candidate = [] {
     else
         return is_backend<P> && !std::is_same_v<multiplier<P, S>, P>;
 }();
+// Whether P is `Backend`, or bounded by norms alone.
+template <class P, class Backend>
+inline constexpr bool only_by_norms = false;
+template <class Backend>
+inline constexpr bool only_by_norms<strassen<Backend>, Backend> = true;
 // Whether a candidate is of another memory than its operands.
 template <class P>
 inline constexpr bool crosses = false;
