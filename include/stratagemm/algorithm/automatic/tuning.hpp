@@ -44,7 +44,6 @@ public:
         if (!made) return made.take_status();
         memory_ = std::move(*made);
         p_.count = s_.count, p_.beta = typename problem::scalar(s_.adds ? 1 : 0);
-        typename problem::c_operand c;
         if (status x = random(s_.m, s_.k, 1, p_.a, p_.a_step); !x) return x;
         if (status x = random(s_.k, s_.n, 2, p_.b, p_.b_step); !x) return x;
         if (status x = random(s_.m, s_.n, 3, p_.c, p_.c_step); !x) return x;
