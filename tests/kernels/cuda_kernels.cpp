@@ -182,15 +182,15 @@ void add_entry(std::vector<kernel>& to, int capability, char type, Tile const& t
     }
 }
 
-// What is chosen for many products of that side on an H200.
+// The best block of small for many products of that side on an H200.
 template <class In>
 sg::cuda_small small_of(int side) {
     sg::cuda_device device;
     device.capability = 90, device.units = 132, device.shared_bytes = 227 * 1024;
     device.cache_bytes = std::size_t{50} << 20, device.bytes_per_cycle = 16.7;
-    sg::cuda_choice const choice =
-        sg::choose({device, sg::type_letter<In>(), sizeof(In), {side, side, side, 10000}});
-    return *choice.tile.as<sg::cuda_small>();
+    sg::cuda_best_of<sg::cuda_small> best;
+    sg::cuda_small::candidates({device, sg::type_letter<In>(), sizeof(In), {side, side, side, 10000}}, best);
+    return best.tile;
 }
 template <class In, class Out>
 void add_small(std::vector<kernel>& to, int side, sg::cuda_form const& form) {
