@@ -173,7 +173,7 @@ struct host {
             f.is_as_summed = g.beta == T(0) && g.alpha == T(1);
             small_run<T> run{g, b_col, threads};
             bool const done = dispatch_small(f, run);
-            if (run.own && (g.count == 1 || team_of_batch(g, 2) == 1))
+            if (run.own && (!host_has_teams || g.count == 1 || team_of_batch(g, 2) == 1))
                 repeat(p, run.own, run.is_turned != turned, invariant);
             return done;
         } else {

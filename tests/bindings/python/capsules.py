@@ -81,12 +81,20 @@ class Producer:
         return new_capsule(c.addressof(self.managed()), b"dltensor_versioned", None)
 
 
-class OldProducer(Producer):
-    """One that was written before DLPack 1.0."""
+class OldImmutable(Producer):
+    """One that was written before DLPack 1.0, whose capsules do not say that nobody may write."""
 
     def __dlpack__(self, *, stream=None):
         self.asked.append({"stream": stream})
         return new_capsule(c.addressof(self.kept_alive(Managed(tensor=self.tensor()))), b"dltensor", None)
+
+
+class OldProducer(OldImmutable):
+    """The same, whose arrays may change."""
+
+    def __iadd__(self, other):
+        self.array += other
+        return self
 
 
 def bfloat16(x):

@@ -5,7 +5,7 @@ import unittest
 
 import numpy as np
 import stratagemm as sg
-from capsules import Exchanged, Given, OldProducer, Producer, bfloat16
+from capsules import Exchanged, Given, OldImmutable, OldProducer, Producer, bfloat16
 
 rng = np.random.default_rng(7)
 
@@ -21,6 +21,10 @@ class DLPack(unittest.TestCase):
                 np.testing.assert_allclose(c.T, (a.astype("complex128") @ b.T), rtol=1e-2, atol=1e-2)
                 self.assertEqual([p.alive for p in (x, y, z)], [0, 0, 0])
         self.assertEqual(x.asked, [{"stream": None}])
+        z = OldImmutable(c.T)
+        with self.assertRaisesRegex(ValueError, "out: it is read-only"):
+            sg.gemm(x, y, z)
+        self.assertEqual([p.alive for p in (x, y, z)], [0, 0, 0])
         y = Producer(a)
         sg.gemm(y, b.T)
         self.assertEqual(y.asked, [{"max_version": (1, 1)}])

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 
 namespace sg = stratagemm;
 using sg::index_t;
@@ -86,6 +87,8 @@ void have_bits_of_floats(int one_in) {
 // Before the others, which leave no room for more kernels.
 TEST_CASE(
     "few rows of floats times a narrower matrix that comes from memory, or whose rows are pages apart") {
+    if (!sg::current_isa().available)
+        std::puts("skipped: this machine lacks the instruction set that is asked for");
     for (index_t const m : {1, 3, 11, 37}) {
         if (m > 3 || !support::sanitized) has_bits_of_floats<float, sg::bfloat16>({m, 6403, 1000}, 0);
         has_bits_of_floats<float, sg::half>({m, 2043, 130}, 0);

@@ -16,6 +16,12 @@
 
 STRATAGEMM_BEGIN
 
+// Calls f with each parameter of an engine without tiles, constant or not.
+template <class Engine, class F>
+void each_parameter_of(Engine& engine, F const& f) {
+    if constexpr (requires { Engine::each_parameter(engine, f); }) Engine::each_parameter(engine, f);
+}
+
 // In the order in which they are asked: if two are as fast, the first is taken. The number of an engine is its place.
 template <class... Engines>
 class cuda_configuration_of : public std::variant<Engines...> {
@@ -49,11 +55,6 @@ public:
     static void for_each(F const& f) {
         (f(Engines{}), ...);
     }
-    // Calls f with each parameter of an engine without tiles, constant or not.
-    template <class Engine, class F>
-    static void each_parameter(Engine& engine, F const& f) {
-        if constexpr (requires { Engine::each_parameter(engine, f); }) Engine::each_parameter(engine, f);
-    }
     // The engine of that number with its parameters, as tuning and files of measurements keep them.
     static cuda_configuration_of of(std::vector<short> const& values) {
         cuda_configuration_of made;
@@ -65,7 +66,7 @@ public:
                 } else {
                     Engine engine{};
                     std::size_t place = 1;
-                    each_parameter(engine, [&](short& x) { x = values[place++]; });
+                    each_parameter_of(engine, [&](short& x) { x = values[place++]; });
                     made = engine;
                 }
             }
@@ -80,7 +81,7 @@ public:
                 put_parameters(engine, values);
             } else {
                 std::size_t place = 1;
-                each_parameter(engine, [&](short x) { values[place++] = x; });
+                each_parameter_of(engine, [&](short x) { values[place++] = x; });
             }
             return values;
         });

@@ -585,7 +585,7 @@ template <class TA, class Packing>
     index_t const tall = by_blocks ? table.tallest : 4, wide = by_blocks               ? table.strip
                                                                : way == host_way::dots ? 4
                                                                                        : 64;
-    host_grid const grid = team == 1   ? host_grid{}
+    host_grid const grid = !host_has_teams || team == 1 ? host_grid{}
                            : by_blocks ? grid_of(team, m, n, depth, table.tallest, table.strip)
                            : m > n     ? host_grid{team, 1}
                                        : host_grid{1, team};

@@ -41,13 +41,13 @@ generated_vectors vectors_of(index_t bytes) {
 // Half cycles, about, in which a generated kernel multiplies two rows of `bytes` bytes. Vectors of 32 bytes take two
 // multiply-adds, too. But tiles of few registers wait for their loads, and so do tiles whose vectors of 64 bytes take
 // half a cycle.
-inline index_t dots_cycles(index_t bytes, generated_vectors v) {
+[[gnu::noinline]] inline index_t dots_cycles(index_t bytes, generated_vectors v) {
     return (v.half_cycle == 64 ? 20 : v.bytes == 64 ? 30 : 36) * divide_up(bytes, 64) / 15;
 }
 // Half cycles, about, to end dot products of vectors of 64 bytes: the elements of each vector are added up, and the
 // sums stored. Sums of two or four rows, as many as fill a vector, are added up together: each step makes one vector of
 // two. The function has no divisions, which small products would notice.
-inline index_t dots_ends(index_t size, index_t m, index_t n) {
+[[gnu::noinline]] inline index_t dots_ends(index_t size, index_t m, index_t n) {
     index_t const few = smaller(m, n), many = larger_of(m, n);
     int const across = (few <= 2 ? 2 : 1) + (size == 4); // 2^across sums of a row
     index_t const vectors = divide_up(few, 4) * (((many - 1) >> across) + 1);
@@ -71,12 +71,14 @@ inline index_t dots_ends(index_t size, index_t m, index_t n) {
 
 // Half cycles, about, of tiles that need a B along k turned, and of such tiles of the transpose, whose C is stored by
 // columns.
-inline index_t turning_tiles(index_t size, index_t m, index_t n, index_t k, generated_vectors v) {
+[[gnu::noinline]] inline index_t turning_tiles(index_t size, index_t m, index_t n, index_t k,
+                                               generated_vectors v) {
     return larger_of(m * divide_up(n * size, v.half_cycle), 8) * k +
            (v.half_cycle == 64 ? n * (k + 2) * size / 5 + 400
                                : n * (k + 8) * size / (v.bytes == 64 ? 5 : 10) + 300);
 }
-inline index_t turned_tiles(index_t size, index_t m, index_t n, index_t k, generated_vectors v) {
+[[gnu::noinline]] inline index_t turned_tiles(index_t size, index_t m, index_t n, index_t k,
+                                              generated_vectors v) {
     return turning_tiles(size, n, m, k, v) + 3 * m * n;
 }
 
@@ -114,7 +116,8 @@ inline index_t turned_tiles(index_t size, index_t m, index_t n, index_t k, gener
 // Whether a C of few columns, whose A has contiguous columns, is multiplied as its transpose where the product is
 // computed at once: columns of A fill vectors. Writing C is then more work, which a short k does not pay for; nor does
 // a C of few rows, if rows of B are contiguous and need not be turned either way. In cycles, about.
-inline bool is_turned_unpacked(index_t size, index_t m, index_t n, index_t k, bool b_across) {
+[[gnu::noinline]] inline bool is_turned_unpacked(index_t size, index_t m, index_t n, index_t k,
+                                                 bool b_across) {
     if (n <= 1 || n > 8 || m * size < 32 || k < (n * size > 32 ? 3 : 2) * n || m * k < 128) return false;
     index_t const vectors = divide_up(m * size, 64);
     return b_across || larger_of(vectors * n * k / 2, 4 * k) + m * n / 4 + 100 < m * k / 2;
@@ -206,20 +209,17 @@ struct host_facts {
 
     bool a_across() const { return a_row == 1 && a_col != 1; }
     bool b_across() const { return b_row == 1 && b_col != 1; }
-    host_facts transposed() const {
-        host_facts t = *this;
-        t.m = n, t.n = m, t.a_row = b_col, t.a_col = b_row, t.b_row = a_col, t.b_col = a_row;
-        t.turned = !turned;
-        return t;
-    }
-
     // Where a generated kernel that writes columns is faster, elements of C are not dot products even before there is
     // such a kernel: otherwise sums would have another order once there is one.
-    [[gnu::always_inline]] bool are_dots() const { // inline: small products are asked about, too
-        bool const a_along_k = a_col == 1, b_along_k = b_row == 1 && (b_col != 1 || n == 1);
-        return !invariant && has_dots && stratagemm::are_dots(size, m, n, k, a_along_k, b_along_k, vectors) &&
+    [[gnu::noinline]] bool are_dots(bool of_transpose = false) const {
+        index_t const rows = of_transpose ? n : m, cols = of_transpose ? m : n;
+        bool const a_along_k = (of_transpose ? b_row : a_col) == 1,
+                   b_along_k = (of_transpose ? a_col : b_row) == 1 &&
+                               ((of_transpose ? a_row : b_col) != 1 || cols == 1);
+        return !invariant && has_dots &&
+               stratagemm::are_dots(size, rows, cols, k, a_along_k, b_along_k, vectors) &&
                (a_along_k || vectors.bytes == 0 ||
-                !are_columns_faster(size, m, n, k, b_along_k, vectors, true));
+                !are_columns_faster(size, rows, cols, k, b_along_k, vectors, true));
     }
     bool are_few_rows() const {
         return has_rows && b_col == 1 &&
@@ -231,7 +231,7 @@ struct host_facts {
         if (are_dots()) return false;
         // Dot products of A B would be slower, and so would those of the transpose.
         if (b_across() && is_turned_for_b(size, m, n, k, a_across(), vectors) && in_rows)
-            return a_across() || !transposed().are_dots();
+            return a_across() || !are_dots(true);
         return a_across() && is_turned_for_a(size, m, n, k, vectors.bytes);
     }
     // How the product is then multiplied. The sums of dot products have another order than those of other kernels.
@@ -243,10 +243,12 @@ struct host_facts {
         return are_few_rows() ? host_way::rows : host_way::blocks;
     }
 };
-// Sides and strides are those of a view of A, and of B.
+// Sides and strides are those of a view of A, and of B. What decides is compiled once, not where it is asked:
+// tests/compile_budget.
 template <class T, class From>
-host_facts host_facts_of(kernel_table<T, From> const& table, index_t m, index_t n, index_t k, index_t a_row,
-                         index_t a_col, index_t b_row, index_t b_col) {
+[[gnu::noinline]] host_facts host_facts_of(kernel_table<T, From> const& table, index_t m, index_t n,
+                                           index_t k, index_t a_row, index_t a_col, index_t b_row,
+                                           index_t b_col) {
     return {m,
             n,
             k,
@@ -264,7 +266,7 @@ host_facts host_facts_of(kernel_table<T, From> const& table, index_t m, index_t 
 // takes: turned(columns, buffers) the transpose, by a generated kernel that writes columns or by way of a buffer, and
 // rows(dots) the product as it is. Both return false if they did nothing.
 template <class Run>
-[[gnu::always_inline]] inline bool dispatch_small(host_facts const& f, Run& run) {
+[[gnu::noinline]] inline bool dispatch_small(host_facts const& f, Run& run) {
     constexpr index_t most = 64 * 64 * 64;
     index_t const work = f.m * f.n * f.k;
     bool const is_one = f.count == 1;

@@ -93,8 +93,8 @@ template <class T>
 }
 
 template <class T>
-[[gnu::always_inline]] inline void run_small(block_args<T> const& g, block_function<T> kernel, int threads) {
-    if (g.count == 1)
+[[gnu::noinline]] void run_small(block_args<T> const& g, block_function<T> kernel, int threads) {
+    if (!host_has_teams || g.count == 1)
         kernel(g);
     else
         multiply_small_batch(g, kernel, threads);
@@ -162,8 +162,7 @@ struct small_product {
 // Returns false if the product is left to the blocked loops. `dots`: dot products compute it. `own`: a kernel that
 // computed all of the product and reads no side or stride; calls of such a product can skip this function.
 template <class T>
-[[gnu::always_inline]] inline bool multiply_small(block_args<T>& g, index_t b_col, bool dots, int threads,
-                                                  block_function<T>& own) {
+bool multiply_small(block_args<T>& g, index_t b_col, bool dots, int threads, block_function<T>& own) {
     if (dots) {
         own = multiply_by_dots(g, b_col, smaller(g.m, g.n));
         return true;

@@ -46,10 +46,11 @@ struct cuda_ordered {
     // Calls f with each block that a kernel may have, for pieces of so many terms.
     template <class F>
     static void each_block(cuda_query const& q, std::ptrdiff_t piece, F const& f) {
+        short const shallowest = q.element == 16 ? 64 : 128, deepest = q.element == 2 ? 512 : 256;
         for (short cluster = 1;
              cluster == 1 || (q.device.capability >= 90 && cluster <= 8 && cluster * piece < q.sides.k);
              cluster *= 2)
-            for (short depth = q.element < 16 ? 128 : 64; depth <= (q.element == 2 ? 512 : 256); depth *= 2)
+            for (short depth = shallowest; depth <= deepest; depth *= 2)
                 if (depth < 128 || depth < 2 * piece) each_of_depth(q, piece, depth, cluster, f);
     }
     // The name of what the kernel costs.
