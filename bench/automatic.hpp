@@ -128,7 +128,7 @@ public:
         : backend_(backend), place_(place), longest_(longest), most_work_(most_work), strict_(backend),
           norms_(backend, {.normwise = true}) {}
 
-    // So many shapes of each type, for as many seconds.
+    // How many shapes of each type are measured, and for how many seconds.
     template <class... Types>
     void run(unsigned seed, int count, int seconds) {
         std::mt19937_64 from{seed};

@@ -113,7 +113,7 @@ private:
                    return gpu_.leaf().launch(run, groups, steps, T(0.999), T(0.001), out.data());
                });
     }
-    // Of side x side floats: together about so many bytes as eight readings of the larger one.
+    // Matrices of side x side floats, which together have about as many bytes as eight readings of the larger one.
     double reads(stratagemm::index_t side) {
         matrix<float> const x(gpu_, side, side);
         stratagemm::index_t const count = side * side / 4, repeats = (stratagemm::index_t{1} << 29) / count;

@@ -154,7 +154,7 @@ struct judged {
     }
 };
 
-// Of each product, what is chosen among the measured ways. `clocks(w)` predicts a way's `measured`; `text(w, clocks)`
+// Finds what is chosen among the measured ways of each product. `clocks(w)` predicts a way's `measured`; `text(w, clocks)`
 // describes it.
 template <class Way, class Clocks, class Text>
 std::vector<judged> judge(std::vector<Way> const& all, std::size_t products, Clocks&& clocks, Text&& text) {

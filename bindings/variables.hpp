@@ -8,7 +8,7 @@
 
 namespace stratagemm_bindings {
 
-// What all these libraries are told.
+// The settings that all these libraries share.
 struct settings {
     std::ptrdiff_t policy = 0;    // the place of the policy's name, by default the first
     bool is_given = false;        // whether STRATAGEMM_POLICY is set

@@ -154,7 +154,7 @@ bool borrowed::take_exchanged(PyObject* from, char const* name, dlpack::stream& 
     dlpack::array const& a = versioned_->tensor;
     bool const is_cuda = is_on_cuda(a.where);
     std::intptr_t const current = is_cuda ? stream_of(*library, a.where) : 1;
-    // A complex array may be conjugated, about which only __dlpack__ asks. That also lets one stream wait for another.
+    // A complex array may be conjugated, about which only __dlpack__ asks. __dlpack__ also lets one stream wait for another.
     bool const is_all = versioned_->is.major == dlpack::ours.major && a.type.code != dlpack::complex &&
                         (is_cuda ? current != -1 && (!stream.is_given || stream.number == current)
                                  : a.where.kind == dlpack::cpu || a.where.kind == dlpack::cuda_host);

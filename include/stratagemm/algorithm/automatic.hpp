@@ -36,7 +36,7 @@ class automatic {
     static constexpr int count = static_cast<int>(std::tuple_size_v<list>), none = -1;
     template <int I>
     using candidate = std::tuple_element_t<static_cast<std::size_t>(I), list>;
-    // Of another memory: the last, if there is one.
+    // The last candidate has another memory, if any has.
     static constexpr bool has_crossing = automatic_parts::crosses<candidate<count - 1>>;
 
 public:
@@ -257,7 +257,7 @@ private:
         }
         return best;
     }
-    // That keeps to the options, which is asked of the fastest first. seconds_by(number, policy) may be negative: none.
+    // The fastest candidate that keeps to the options. seconds_by(number, policy) is negative for no candidate.
     template <class S, class F>
     int fastest(S const& s, F const& seconds_by) const {
         double seconds[count];
