@@ -7,6 +7,8 @@
 #include "generated.hpp"
 #include "team.hpp"
 
+#include <limits>
+
 STRATAGEMM_BEGIN
 
 // How a job is done: in blocks, or with B read once (vector.hpp), by rows or as dot products.
@@ -53,13 +55,18 @@ generated_vectors vectors_of(index_t bytes) {
     index_t const vectors = divide_up(few, 4) * (((many - 1) >> across) + 1);
     return 2 * m * n + (size == 4 ? 40 : 20) * vectors;
 }
+// Of m x n x k, or the most that fits: a shape whose time is estimated need not fit in any memory.
+inline index_t multiplications(index_t m, index_t n, index_t k) {
+    index_t all = 0;
+    return __builtin_mul_overflow(m * n, k, &all) ? std::numeric_limits<index_t>::max() : all;
+}
 // Whether a generated kernel that reads contiguous columns of A as vectors and writes columns of C takes the fewest
 // cycles. The others are kernels that write rows, for which a B along k is copied, and `dots`, for which A is copied.
 // The count is rough: half a cycle for each part of a row that is multiplied in that time, one to store 16 bytes of a
 // column or a vector of a row. Larger products are multiplied in blocks.
 [[gnu::cold, gnu::noinline]] inline bool are_columns_faster(index_t size, index_t m, index_t n, index_t k,
                                                             bool b_along_k, generated_vectors v, bool dots) {
-    if (m * n * k > 1 << 20) return false;
+    if (multiplications(m, n, k) > 1 << 20) return false;
     index_t const rows = divide_up(m * size, v.half_cycle), columns = divide_up(n * size, v.half_cycle);
     index_t const across = rows * n * k / 2 + divide_up(n * size, 16) * (m + (size == 4 ? 4 : 1) * rows);
     index_t const turn = (m * size <= 16 ? 1 : 6) * k / 2 + 100;
@@ -268,7 +275,7 @@ template <class T, class From>
 template <class Run>
 [[gnu::noinline]] inline bool dispatch_small(host_facts const& f, Run& run) {
     constexpr index_t most = 64 * 64 * 64;
-    index_t const work = f.m * f.n * f.k;
+    index_t const work = multiplications(f.m, f.n, f.k);
     bool const is_one = f.count == 1;
     // Such a product goes through the rows of B in their order (vector.hpp).
     if (f.b_col == 1 && is_one && f.m == 1 && f.n * f.size >= 4096 &&
