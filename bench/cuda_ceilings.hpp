@@ -103,32 +103,22 @@ private:
                stratagemm::wgmma_instructions<std::string>(name, 256, false);
     }
 
-    template <class F>
-    double seconds(F const& launch) const {
-        double least = 1e9;
-        for (int i = 0; i < 6; ++i) {
-            gpu_.leaf().synchronize().or_throw();
-            auto const start = std::chrono::steady_clock::now();
-            launch().or_throw();
-            gpu_.leaf().synchronize().or_throw();
-            if (i > 0) least = std::min(least, seconds_since(start)); // the first one compiles
-        }
-        return least;
-    }
     // k: the depth of an instruction.
     double tiles(std::string (*text)(), int k) const {
         stratagemm::index_t const steps = 8192, groups = gpu_.leaf().warpgroup_units();
         stratagemm::device_kernel const run{"tiles", tensor_text, "",   256,
                                             false,   false,       text, (48 << 10) + 1024};
         double const flops = 2.0 * 2 * 64 * 256 * k * 4 * double(steps) * double(groups);
-        return 1e-9 * flops / seconds([&] { return gpu_.leaf().launch(run, groups, steps, out_.data()); });
+        return 1e-9 * flops /
+               fastest_launch(gpu_, [&] { return gpu_.leaf().launch(run, groups, steps, out_.data()); });
     }
     double doubles() const {
         stratagemm::index_t const steps = 2048,
                                   groups = stratagemm::index_t{4} * gpu_.leaf().warpgroup_units();
         stratagemm::device_kernel const run{"doubles", tensor_text, "#define OF_DOUBLES\n", 256, true};
         double const flops = 2.0 * 16 * 8 * 16 * 4 * 8 * double(steps) * double(groups);
-        return 1e-9 * flops / seconds([&] { return gpu_.leaf().launch(run, groups, steps, out_.data()); });
+        return 1e-9 * flops /
+               fastest_launch(gpu_, [&] { return gpu_.leaf().launch(run, groups, steps, out_.data()); });
     }
 
     stratagemm::cuda gpu_;

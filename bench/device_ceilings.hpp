@@ -52,6 +52,21 @@ KERNEL(256) read_shared(index repeats, BUFFER(float, out)) {
 #endif
 )";
 
+// The seconds of the fastest of some launches.
+template <class Policy, class F>
+double fastest_launch(Policy const& gpu, F const& launch) {
+    double least = 1e9;
+    for (int i = 0; i < 6; ++i) {
+        gpu.leaf().synchronize().or_throw();
+        auto const start = std::chrono::steady_clock::now();
+        launch().or_throw();
+        gpu.leaf().synchronize().or_throw();
+        double const passed = seconds_since(start);
+        if (i > 0) least = std::min(least, passed); // the first one compiles
+    }
+    return least;
+}
+
 template <class Policy>
 class device_ceilings {
     template <class T>
@@ -84,20 +99,6 @@ private:
         return most;
     }
 
-    // The seconds of the fastest of some launches.
-    template <class F>
-    double seconds(F const& launch) const {
-        double least = 1e9;
-        for (int i = 0; i < 6; ++i) {
-            gpu_.leaf().synchronize().or_throw();
-            auto const start = std::chrono::steady_clock::now();
-            launch().or_throw();
-            gpu_.leaf().synchronize().or_throw();
-            double const passed = seconds_since(start);
-            if (i > 0) least = std::min(least, passed); // the first one compiles
-        }
-        return least;
-    }
     static stratagemm::device_kernel kernel(char const* name, std::string definitions = "",
                                             bool uses_double = false) {
         return {name, ceilings_text, std::move(definitions), 256, uses_double};
@@ -109,7 +110,7 @@ private:
         stratagemm::index_t const steps = 4096;
         auto const run = kernel("multiply_adds", "#define T " + type + "\n", sizeof(T) == 8);
         double const flops = 2.0 * 16 * 256 * double(steps) * double(groups);
-        return 1e-9 * flops / seconds([&] {
+        return 1e-9 * flops / fastest_launch(gpu_, [&] {
                    return gpu_.leaf().launch(run, groups, steps, T(0.999), T(0.001), out.data());
                });
     }
@@ -119,7 +120,7 @@ private:
         stratagemm::index_t const count = side * side / 4, repeats = (stratagemm::index_t{1} << 29) / count;
         double const bytes = 16.0 * double(count) * double(repeats);
         auto const run = kernel("read_memory");
-        return 1e-9 * bytes / seconds([&] {
+        return 1e-9 * bytes / fastest_launch(gpu_, [&] {
                    return gpu_.leaf().launch(run, groups, x.data(), count, repeats, out_.data());
                });
     }
@@ -127,7 +128,8 @@ private:
         stratagemm::index_t const repeats = 4096;
         auto const run = kernel("read_shared");
         double const bytes = 16.0 * 4 * 256 * double(repeats) * double(groups);
-        return 1e-9 * bytes / seconds([&] { return gpu_.leaf().launch(run, groups, repeats, out_.data()); });
+        return 1e-9 * bytes /
+               fastest_launch(gpu_, [&] { return gpu_.leaf().launch(run, groups, repeats, out_.data()); });
     }
 
     Policy gpu_;
