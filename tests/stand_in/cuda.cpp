@@ -2,6 +2,10 @@
 // once: it runs one block at a time, and the threads of the block in turn. Memory is NaN until it is written,
 // and ends within 256 bytes of a page that nobody may touch. (The static shared memory of a kernel is not
 // reset between blocks.)
+//
+// STAND_IN_DEVICES says how many devices there are. Those with even and with odd numbers do not reach the memory of each
+// other. STAND_IN_FULL and STAND_IN_BROKEN name a device that has no memory left, and one that takes no copies; both are
+// read at each call, so that a test may set them.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -42,10 +46,13 @@ struct thread_state {
 struct CUctx_st {};
 struct CUstream_st {
     unsigned long long number;
+    int device;
     bool captures = false;
 };
 struct CUevent_st {};
-struct CUmemPoolHandle_st {};
+struct CUmemPoolHandle_st {
+    unsigned readers = 0; // other devices, a bit each
+};
 struct CUmod_st {
     void* library;
 };
@@ -66,6 +73,13 @@ int capability() {
     char const* const text = std::getenv("STAND_IN_CAPABILITY");
     return text ? std::atoi(text) : 75;
 }
+
+constexpr int most_devices = 8;
+int device_named_by(char const* variable, int otherwise) {
+    char const* const text = std::getenv(variable);
+    return text ? std::atoi(text) : otherwise;
+}
+int devices() { return device_named_by("STAND_IN_DEVICES", 1); }
 
 std::size_t shared_most() {
     return std::size_t{1024} * (capability() >= 90 ? 227 : capability() >= 80 ? 163 : 64);
@@ -308,6 +322,7 @@ private:
 struct allocation {
     std::size_t mapped;
     CUmemorytype kind;
+    int device;
 };
 std::mutex mutex;
 std::map<std::uintptr_t, allocation>& allocations() {
@@ -328,7 +343,7 @@ bool is_alive(CUstream s) {
 }
 CUresult alive_or_not(CUstream s) { return is_alive(s) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; }
 
-CUresult allocate(void** to, std::size_t bytes, CUmemorytype kind) {
+CUresult allocate(void** to, std::size_t bytes, CUmemorytype kind, int device) {
     std::size_t const used = (bytes + 255) / 256 * 256, pages = (used + page - 1) / page * page;
     void* const p = mmap(nullptr, pages + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -337,7 +352,7 @@ CUresult allocate(void** to, std::size_t bytes, CUmemorytype kind) {
     std::memset(p, 0xff, pages);
     *to = end - used;
     std::lock_guard const lock(mutex);
-    allocations()[reinterpret_cast<std::uintptr_t>(*to)] = {pages + page, kind};
+    allocations()[reinterpret_cast<std::uintptr_t>(*to)] = {pages + page, kind, device};
     return CUDA_SUCCESS;
 }
 CUresult release(void* p) {
@@ -350,9 +365,36 @@ CUresult release(void* p) {
     return CUDA_SUCCESS;
 }
 
-CUctx_st context;
-CUmemPoolHandle_st pool;
+// Of each device.
+CUctx_st context[most_devices];
+CUmemPoolHandle_st pool[most_devices];
+unsigned peers[most_devices]; // contexts that it may follow, a bit each
 thread_local std::vector<CUcontext> contexts;
+int device_of(CUcontext c) { return static_cast<int>(c - context); }
+int current_device() { return contexts.empty() ? 0 : device_of(contexts.back()); }
+
+// The device whose memory holds an address; -1: it is not memory of a device.
+int home_of(CUdeviceptr p) {
+    std::lock_guard const lock(mutex);
+    auto found = allocations().upper_bound(p);
+    if (found == allocations().begin()) return -1;
+    --found;
+    bool const within = p < found->first / page * page + found->second.mapped - page;
+    return within && found->second.kind == CU_MEMORYTYPE_DEVICE ? found->second.device : -1;
+}
+// What is wrong with a copy or a launch on a stream, while a context is current.
+CUresult check_stream(CUstream s) {
+    if (!is_alive(s)) return CUDA_ERROR_INVALID_HANDLE;
+    bool const is_own =
+        s == nullptr || s == CU_STREAM_LEGACY || s == CU_STREAM_PER_THREAD || s->device == current_device();
+    if (!is_own) return CUDA_ERROR_INVALID_HANDLE;
+    return current_device() == device_named_by("STAND_IN_BROKEN", -1) ? CUDA_ERROR_ECC_UNCORRECTABLE
+                                                                      : CUDA_SUCCESS;
+}
+CUresult check_copy(CUstream s, CUdeviceptr p, std::size_t bytes) {
+    if (CUresult const code = check_stream(s); code != CUDA_SUCCESS || bytes == 0) return code;
+    return home_of(p) == current_device() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
 
 bool initialized = false; // atomic; before it is set a driver gives no device
 
@@ -376,9 +418,10 @@ CUresult cuDriverGetVersion(int* version) {
     return CUDA_SUCCESS;
 }
 CUresult cuGetErrorName(CUresult code, char const** name) {
-    *name = code == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY"
-            : code == CUDA_ERROR_NOT_FOUND   ? "CUDA_ERROR_NOT_FOUND"
-                                             : "CUDA_ERROR_INVALID_VALUE";
+    *name = code == CUDA_ERROR_OUT_OF_MEMORY       ? "CUDA_ERROR_OUT_OF_MEMORY"
+            : code == CUDA_ERROR_NOT_FOUND         ? "CUDA_ERROR_NOT_FOUND"
+            : code == CUDA_ERROR_ECC_UNCORRECTABLE ? "CUDA_ERROR_ECC_UNCORRECTABLE"
+                                                   : "CUDA_ERROR_INVALID_VALUE";
     return CUDA_SUCCESS;
 }
 CUresult cuGetErrorString(CUresult, char const** words) {
@@ -386,13 +429,13 @@ CUresult cuGetErrorString(CUresult, char const** words) {
     return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetCount(int* count) {
-    *count = 1;
+    *count = devices();
     return CUDA_SUCCESS;
 }
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
     *device = ordinal;
     if (!__atomic_load_n(&initialized, __ATOMIC_RELAXED)) return CUDA_ERROR_NOT_INITIALIZED;
-    return ordinal == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+    return ordinal >= 0 && ordinal < devices() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 CUresult cuDeviceGetName(char* name, int length, CUdevice) {
     std::snprintf(name, static_cast<std::size_t>(length), "a CPU standing in for sm_%d", capability());
@@ -415,8 +458,23 @@ CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) {
     *bytes = std::size_t{1} << 30;
     return CUDA_SUCCESS;
 }
-CUresult cuDevicePrimaryCtxRetain(CUcontext* made, CUdevice) {
-    *made = &context;
+CUresult cuDeviceCanAccessPeer(int* can, CUdevice from, CUdevice to) {
+    *can = from != to && from % 2 == to % 2;
+    return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute, CUdevice, CUdevice) {
+    *value = 1;
+    return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRetain(CUcontext* made, CUdevice device) {
+    *made = context + device;
+    return CUDA_SUCCESS;
+}
+CUresult cuCtxEnablePeerAccess(CUcontext to, unsigned) {
+    unsigned& known = peers[current_device()];
+    unsigned const bit = 1u << device_of(to);
+    if (known & bit) return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+    known |= bit;
     return CUDA_SUCCESS;
 }
 CUresult cuCtxSetCurrent(CUcontext c) {
@@ -429,7 +487,7 @@ CUresult cuCtxGetCurrent(CUcontext* c) {
     return CUDA_SUCCESS;
 }
 CUresult cuCtxGetDevice(CUdevice* device) {
-    *device = 0;
+    *device = current_device();
     return contexts.empty() ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
 }
 CUresult cuCtxPushCurrent(CUcontext c) {
@@ -443,18 +501,24 @@ CUresult cuCtxPopCurrent(CUcontext* c) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolCreate(CUmemoryPool* made, CUmemPoolProps const*) {
-    *made = &pool;
+CUresult cuMemPoolCreate(CUmemoryPool* made, CUmemPoolProps const* properties) {
+    *made = pool + properties->location.id;
+    return CUDA_SUCCESS;
+}
+CUresult cuMemPoolSetAccess(CUmemoryPool of, CUmemAccessDesc const* who, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) of->readers |= 1u << who[i].location.id;
     return CUDA_SUCCESS;
 }
 CUresult cuMemPoolSetAttribute(CUmemoryPool, CUmemPool_attribute, void*) { return CUDA_SUCCESS; }
 CUresult cuMemPoolTrimTo(CUmemoryPool, std::size_t) { return CUDA_SUCCESS; }
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, CUmemoryPool, CUstream on) {
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, CUmemoryPool from, CUstream on) {
     if (!is_alive(on)) return CUDA_ERROR_INVALID_HANDLE;
     if (CUresult const code = unless_captured(); code != CUDA_SUCCESS) return code;
-    if (bytes > std::size_t{1} << 30) return CUDA_ERROR_OUT_OF_MEMORY;
+    int const device = static_cast<int>(from - pool);
+    if (bytes > std::size_t{1} << 30 || device == device_named_by("STAND_IN_FULL", -1))
+        return CUDA_ERROR_OUT_OF_MEMORY;
     void* p = nullptr;
-    CUresult const code = allocate(&p, bytes, CU_MEMORYTYPE_DEVICE);
+    CUresult const code = allocate(&p, bytes, CU_MEMORYTYPE_DEVICE, device);
     *address = reinterpret_cast<CUdeviceptr>(p);
     return code;
 }
@@ -462,20 +526,20 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream on) {
     return is_alive(on) ? release(reinterpret_cast<void*>(address)) : CUDA_ERROR_INVALID_HANDLE;
 }
 CUresult cuMemHostAlloc(void** p, std::size_t bytes, unsigned) {
-    return allocate(p, bytes, CU_MEMORYTYPE_HOST);
+    return allocate(p, bytes, CU_MEMORYTYPE_HOST, current_device());
 }
 CUresult cuMemFreeHost(void* p) { return release(p); }
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, void const* from, std::size_t bytes, CUstream on) {
-    if (!is_alive(on)) return CUDA_ERROR_INVALID_HANDLE;
+    if (CUresult const code = check_copy(on, to, bytes); code != CUDA_SUCCESS) return code;
     std::memcpy(reinterpret_cast<void*>(to), from, bytes);
     return CUDA_SUCCESS;
 }
 CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream on) {
-    if (!is_alive(on)) return CUDA_ERROR_INVALID_HANDLE;
+    if (CUresult const code = check_copy(on, from, bytes); code != CUDA_SUCCESS) return code;
     std::memcpy(to, reinterpret_cast<void const*>(from), bytes);
     return CUDA_SUCCESS;
 }
-CUresult cuMemcpy2DAsync(CUDA_MEMCPY2D const* c, CUstream) {
+CUresult cuMemcpy2DAsync(CUDA_MEMCPY2D const* c, CUstream on) {
     bool const up = c->srcMemoryType == CU_MEMORYTYPE_HOST && c->dstMemoryType == CU_MEMORYTYPE_DEVICE;
     bool const down = c->srcMemoryType == CU_MEMORYTYPE_DEVICE && c->dstMemoryType == CU_MEMORYTYPE_HOST;
     // What the hardware asks for.
@@ -484,11 +548,41 @@ CUresult cuMemcpy2DAsync(CUDA_MEMCPY2D const* c, CUstream) {
         c->srcPitch < c->WidthInBytes || c->dstPitch < c->WidthInBytes || c->srcPitch > most ||
         c->dstPitch > most)
         return CUDA_ERROR_INVALID_VALUE;
+    if (CUresult const code = check_copy(on, up ? c->dstDevice : c->srcDevice, c->Height * c->WidthInBytes);
+        code != CUDA_SUCCESS)
+        return code;
     auto const* from =
         up ? static_cast<char const*>(c->srcHost) : reinterpret_cast<char const*>(c->srcDevice);
     auto* to = up ? reinterpret_cast<char*>(c->dstDevice) : static_cast<char*>(c->dstHost);
     for (std::size_t i = 0; i < c->Height; ++i)
         std::memcpy(to + i * c->dstPitch, from + i * c->srcPitch, c->WidthInBytes);
+    return CUDA_SUCCESS;
+}
+CUresult cuMemcpy3DPeerAsync(CUDA_MEMCPY3D_PEER const* c, CUstream on) {
+    constexpr std::size_t most = 0x7fffffff; // what the hardware asks for
+    if (c->srcMemoryType != CU_MEMORYTYPE_DEVICE || c->dstMemoryType != CU_MEMORYTYPE_DEVICE ||
+        c->srcXInBytes || c->srcY || c->srcZ || c->dstXInBytes || c->dstY || c->dstZ || c->Depth != 1 ||
+        c->srcPitch < c->WidthInBytes || c->dstPitch < c->WidthInBytes || c->srcPitch > most ||
+        c->dstPitch > most)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (std::size_t i = 0; i < c->Height; ++i)
+        if (CUresult const code =
+                cuMemcpyPeerAsync(c->dstDevice + i * c->dstPitch, c->dstContext,
+                                  c->srcDevice + i * c->srcPitch, c->srcContext, c->WidthInBytes, on);
+            code != CUDA_SUCCESS)
+            return code;
+    return CUDA_SUCCESS;
+}
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+                           std::size_t bytes, CUstream on) {
+    if (CUresult const code = check_copy(on, to, bytes); code != CUDA_SUCCESS) return code;
+    int const other = device_of(from_context);
+    if (device_of(to_context) != current_device() || home_of(from) != other) return CUDA_ERROR_INVALID_VALUE;
+    // A driver would copy by way of the host, and take longer.
+    bool const reaches =
+        (peers[current_device()] >> other & 1) && (pool[other].readers >> current_device() & 1);
+    if (other != current_device() && !reaches) return CUDA_ERROR_INVALID_VALUE;
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void const*>(from), bytes);
     return CUDA_SUCCESS;
 }
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* what, void** answers, CUdeviceptr p) {
@@ -503,7 +597,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* what, void*
         if (what[i] == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
             *static_cast<unsigned*>(answers[i]) = known ? found->second.kind : 0;
         else if (what[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
-            *static_cast<int*>(answers[i]) = known ? 0 : -2;
+            *static_cast<int*>(answers[i]) = known ? found->second.device : -2;
     return CUDA_SUCCESS;
 }
 
@@ -519,7 +613,7 @@ CUresult cuEventDestroy(CUevent e) {
 }
 CUresult cuStreamCreate(CUstream* made, unsigned) {
     static unsigned long long count = 1; // the null stream is the first
-    *made = new CUstream_st{__atomic_add_fetch(&count, 1, __ATOMIC_RELAXED)};
+    *made = new CUstream_st{__atomic_add_fetch(&count, 1, __ATOMIC_RELAXED), current_device()};
     std::lock_guard const lock(mutex);
     streams().insert(*made);
     return CUDA_SUCCESS;
@@ -593,7 +687,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, in
     return CUDA_SUCCESS;
 }
 CUresult cuLaunchKernelEx(CUlaunchConfig const* config, CUfunction f, void** arguments, void**) {
-    if (!is_alive(config->hStream)) return CUDA_ERROR_INVALID_HANDLE;
+    if (CUresult const code = check_stream(config->hStream); code != CUDA_SUCCESS) return code;
     static std::mutex one_at_a_time;
     std::lock_guard const lock(one_at_a_time);
     unsigned cluster = 1;

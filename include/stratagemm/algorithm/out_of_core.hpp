@@ -44,10 +44,15 @@ public:
         : first_(std::move(base)), options_(std::move(options)) {}
     // Several devices, which should be alike.
     explicit out_of_core(std::initializer_list<Base> bases, out_of_core_options options = {})
+        : out_of_core(std::vector<Base>(bases), std::move(options)) {}
+    explicit out_of_core(std::vector<Base> const& bases, out_of_core_options options = {})
         : out_of_core(first_of(bases), std::move(options)) {
         if (bases.size() > 1)
             others_ = std::make_shared<std::vector<Base> const>(bases.begin() + 1, bases.end());
     }
+    int devices() const { return others_ ? 1 + static_cast<int>(others_->size()) : 1; }
+    Base const& device(int i) const { return i == 0 ? first_ : (*others_)[static_cast<std::size_t>(i - 1)]; }
+    out_of_core_options const& options() const { return options_; }
 
     template <class P>
     static constexpr verdict accepts =
@@ -65,7 +70,7 @@ public:
         if (!memory) return failure(errc::memory, "out_of_core: no host memory is left");
         for (int i = 0; i < count; ++i) {
             auto one = device(i).reserve(f);
-            if (!one) return one.take_status();
+            if (!one) return out_of_core_parts::of_device(one.take_status(), i, count);
             memory[static_cast<std::size_t>(i)] = std::move(*one);
         }
         footprint own;
@@ -138,13 +143,11 @@ public:
     }
 
 private:
-    static Base const& first_of(std::initializer_list<Base> bases) {
-        if (bases.size() == 0) raise(error(errc::argument, "out_of_core: there is no device in the list"));
-        return *bases.begin();
+    static Base const& first_of(std::vector<Base> const& bases) {
+        if (bases.empty()) raise(error(errc::argument, "out_of_core: there is no device in the list"));
+        return bases.front();
     }
     Base const& base() const { return first_; }
-    int devices() const { return others_ ? 1 + static_cast<int>(others_->size()) : 1; }
-    Base const& device(int i) const { return i == 0 ? first_ : (*others_)[static_cast<std::size_t>(i - 1)]; }
     index_t asked() const { return from_files ? options_.host_bytes : options_.device_bytes; }
     auto divide() const { return out_of_core_parts::division<Base>(base(), asked(), devices()); }
 
@@ -182,7 +185,8 @@ private:
         out_of_core_parts::job<there> shared(course(c, p.shape()), finished, product);
         auto const work = [&](int i) {
             out_of_core_parts::pipeline<Base, P> one(device(i), p, c, shared, options_, memory[i]);
-            if (status x = one.run(); !x) shared.fail(std::move(x));
+            if (status x = one.run(); !x)
+                shared.fail(out_of_core_parts::of_device(std::move(x), i, devices()));
         };
         {
             out_of_core_parts::workers others;

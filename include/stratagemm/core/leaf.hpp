@@ -193,4 +193,21 @@ concept has_queues = requires(L const& l, typename L::event const& e, view<float
 template <class L, class Space>
 concept queued_leaf = device_leaf<L, Space> && has_queues<L, Space>;
 
+// A queued leaf whose devices may read the memory of each other.
+//   is_beside(other)          whether both are queues of one device
+//   reaches(other)            whether this device reads the memory of the other's device itself; the first question sets
+//                             that up
+//   link_from(other)          bytes a second from the other's device to this one, roughly, for estimates
+//   copy_from(other, x, y)    the elements of x, in memory of a device that is reached, to y, of the same shape and type,
+//                             in memory of this one; neither is scaled or conjugated. Queued here, in no order with
+//                             what the other has queued
+template <class L, class Space>
+concept peer_leaf = queued_leaf<L, Space> &&
+    requires(L const& l, view<float const, Space> from, view<float, Space> to) {
+    { l.is_beside(l) } -> std::same_as<bool>;
+    { l.reaches(l) } -> std::same_as<bool>;
+    { l.link_from(l) } -> std::same_as<double>;
+    { l.copy_from(l, from, to) } -> std::same_as<status>;
+};
+
 STRATAGEMM_END

@@ -326,4 +326,25 @@ status fetch_block(Leaf const& leaf, view<From, Space> const& from, view<T> cons
     return fetch_block(leaf, view<T const, Space>(packed), to);
 }
 
+// A block from the memory of another device, on the queue of a leaf, which also has
+//   fetch_from(other, line_copy, place, place)   whose first pitch is that of the other's memory
+template <class Leaf, class From, class T, class Space>
+status fetch_block_from(Leaf const& leaf, Leaf const& other, view<From, Space> const& from,
+                        view<T, Space> const& to) {
+    if (status s = check_block_copy(from, to); !s) return s;
+    if (from.rows == 0 || from.cols == 0) return {};
+    if (auto const x = lines_between(from, to))
+        return leaf.fetch_from(other, *x, place_in_device(from), place_in_device(to));
+    bool const by_rows = has_lines(from, true);
+    if (!by_rows && !has_lines(from, false))
+        return failure(errc::unsupported, "copy_from: a block of another device must consist of lines "
+                                          "without gaps: rows or columns");
+    auto memory = leaf.reserve(static_cast<std::size_t>(to.rows * to.cols) * sizeof(T));
+    if (!memory) return memory.take_status();
+    auto const packed =
+        without_gaps<T, Space>(memory->template take<T>(to.rows * to.cols), to.rows, to.cols, by_rows);
+    if (status s = fetch_block_from(leaf, other, from, packed); !s) return s;
+    return leaf.copy(packed, to);
+}
+
 STRATAGEMM_END

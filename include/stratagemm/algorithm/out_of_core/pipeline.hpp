@@ -95,6 +95,16 @@ struct job {
     }
 };
 
+// An error of one of several devices, which says of which.
+inline status of_device(status s, int device, int count) {
+    if (s || count == 1) return s;
+    return or_no_memory([&]() -> status {
+        error const& e = s.error();
+        return error(e.code(), "out_of_core",
+                     "device " + std::to_string(device) + " of the list: " + e.what(), e.native_code());
+    });
+}
+
 // Threads that are waited for.
 class workers {
 public:
@@ -117,6 +127,41 @@ public:
 
 private:
     std::vector<std::thread> threads_;
+};
+
+// What threads of a product tell each other: one waits until something holds, which another one changes. The first
+// error is kept, and ends all waiting.
+class signals {
+public:
+    // False if a thread failed.
+    template <class F>
+    bool wait_until(F const& holds) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return stopped_ || holds(); });
+        return !stopped_;
+    }
+    template <class F>
+    void change(F const& f) {
+        {
+            std::lock_guard const lock(mutex_);
+            f();
+        }
+        changed_.notify_all();
+    }
+    void fail(status s) {
+        change([&] {
+            if (failed_) failed_ = std::move(s);
+            stopped_ = true;
+        });
+    }
+    // Once all threads have ended.
+    status take_failure() { return std::move(failed_); }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool stopped_ = false;
+    status failed_;
 };
 
 // What one device does. Steps are numbered in the order in which they are done.
@@ -182,7 +227,7 @@ public:
         // Also after an error: what was queued before it may read the caller's memory.
         for (Leaf const* const leaf : {&up_, &main_, &down_})
             if (status s = leaf->synchronize(); !s) fail(std::move(s));
-        return std::move(failed_);
+        return signals_.take_failure();
     }
 
 private:
@@ -398,39 +443,25 @@ private:
         return without_gaps<T, there>(x.data, block.rows, block.cols, !rows_are_closer(all));
     }
 
-    // False if another thread failed.
     template <class F>
     bool wait_until(F const& holds) {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return stopped_ || holds(); });
-        return !stopped_;
+        return signals_.wait_until(holds);
     }
     template <class F>
     void change(F const& f) {
-        {
-            std::lock_guard const lock(mutex_);
-            f();
-        }
-        changed_.notify_all();
+        signals_.change(f);
     }
     template <class F>
     void guarded(F const& f) {
-#ifdef __cpp_exceptions
-        try {
+        status s = or_no_memory([&]() -> status {
             f();
-        } catch (std::bad_alloc const&) {
-            fail(failure(errc::memory, "out_of_core: no host memory is left"));
-        }
-#else
-        f();
-#endif
+            return {};
+        });
+        if (!s) fail(std::move(s));
     }
     void fail(status s) {
         job_.next_unit = job_.way.units();
-        change([&] {
-            if (failed_) failed_ = std::move(s);
-            stopped_ = true;
-        });
+        signals_.fail(std::move(s));
     }
 
     static constexpr index_t most_ahead = 64;
@@ -450,13 +481,11 @@ private:
     event early_[division<Base>::first_pieces];
     index_t tiles_ = 0;
 
-    std::mutex mutex_;
-    std::condition_variable changed_;
+    signals signals_;
     step ahead_[most_ahead];
     std::array<step, 4> finished_; // as many as there are slots, or more
     index_t loaded_ = 0, queued_ = 0, blocks_queued_ = 0;
-    bool all_loaded_ = false, all_queued_ = false, stopped_ = false;
-    status failed_;
+    bool all_loaded_ = false, all_queued_ = false;
 };
 
 } // namespace out_of_core_parts

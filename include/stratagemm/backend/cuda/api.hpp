@@ -22,13 +22,17 @@ STRATAGEMM_BEGIN
     X(cuDeviceGetName)                                                                                       \
     X(cuDeviceGetAttribute)                                                                                  \
     X(cuDeviceTotalMem)                                                                                      \
+    X(cuDeviceCanAccessPeer)                                                                                 \
+    X(cuDeviceGetP2PAttribute)                                                                               \
     X(cuDevicePrimaryCtxRetain)                                                                              \
     X(cuCtxGetCurrent)                                                                                       \
     X(cuCtxPushCurrent)                                                                                      \
     X(cuCtxPopCurrent)                                                                                       \
+    X(cuCtxEnablePeerAccess)                                                                                 \
     X(cuMemPoolCreate)                                                                                       \
     X(cuMemPoolSetAttribute)                                                                                 \
     X(cuMemPoolTrimTo)                                                                                       \
+    X(cuMemPoolSetAccess)                                                                                    \
     X(cuMemAllocFromPoolAsync)                                                                               \
     X(cuMemFreeAsync)                                                                                        \
     X(cuMemHostAlloc)                                                                                        \
@@ -36,6 +40,8 @@ STRATAGEMM_BEGIN
     X(cuMemcpyHtoDAsync)                                                                                     \
     X(cuMemcpyDtoHAsync)                                                                                     \
     X(cuMemcpy2DAsync)                                                                                       \
+    X(cuMemcpyPeerAsync)                                                                                     \
+    X(cuMemcpy3DPeerAsync)                                                                                   \
     X(cuPointerGetAttributes)                                                                                \
     X(cuEventCreate)                                                                                         \
     X(cuEventRecord)                                                                                         \

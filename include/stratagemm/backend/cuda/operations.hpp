@@ -56,6 +56,14 @@ public:
         return {};
     }
 
+    double link_from(cuda_operations const& other) const {
+        return session_->link_from(*other.session_, limits().link);
+    }
+    template <class From, class To>
+    requires std::same_as<std::remove_const_t<From>, To>
+        status copy_from(cuda_operations const& other, cuda_view<From> const& from, cuda_view<To> const& to)
+    const { return fetch_block_from(*this, other, from, to); }
+
     // The same device with a separate stream. Only events order this stream and the new one.
     result<cuda_operations> fork() const {
         auto queue = another();

@@ -89,7 +89,8 @@ public:
         c.srcMemoryType = CU_MEMORYTYPE_HOST, c.srcHost = from, c.srcPitch = x.host_pitch;
         c.dstMemoryType = CU_MEMORYTYPE_DEVICE, c.dstPitch = x.device_pitch;
         c.dstDevice = static_cast<CUdeviceptr>(to.address);
-        return copy_lines(c, x, "a copy to ", [&](std::size_t i) {
+        auto const all = [&] { return driver().cuMemcpy2DAsync(&c, stream_); };
+        return copy_lines(x, "a copy to ", all, [&](std::size_t i) {
             return driver().cuMemcpyHtoDAsync(c.dstDevice + i * x.device_pitch,
                                               static_cast<char const*>(from) + i * x.host_pitch, x.bytes,
                                               stream_);
@@ -100,10 +101,31 @@ public:
         c.srcMemoryType = CU_MEMORYTYPE_DEVICE, c.srcPitch = x.device_pitch;
         c.srcDevice = static_cast<CUdeviceptr>(from.address);
         c.dstMemoryType = CU_MEMORYTYPE_HOST, c.dstHost = to, c.dstPitch = x.host_pitch;
-        return copy_lines(c, x, "a copy from ", [&](std::size_t i) {
+        auto const all = [&] { return driver().cuMemcpy2DAsync(&c, stream_); };
+        return copy_lines(x, "a copy from ", all, [&](std::size_t i) {
             return driver().cuMemcpyDtoHAsync(static_cast<char*>(to) + i * x.host_pitch,
                                               c.srcDevice + i * x.device_pitch, x.bytes, stream_);
         });
+    }
+
+    // See peer_leaf.
+    bool is_beside(cuda_queue const& other) const { return session_ == other.session_; }
+    bool reaches(cuda_queue const& other) const { return session_->reaches(*other.session_); }
+    status fetch_from(cuda_queue const& other, line_copy const& x, device_place from, device_place to) const {
+        if (status s = other.session_->ready(); !s) return s;
+        CUDA_MEMCPY3D_PEER c{};
+        c.WidthInBytes = x.bytes, c.Height = x.lines, c.Depth = 1;
+        c.srcMemoryType = c.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+        c.srcDevice = static_cast<CUdeviceptr>(from.address), c.srcPitch = x.host_pitch;
+        c.dstDevice = static_cast<CUdeviceptr>(to.address), c.dstPitch = x.device_pitch;
+        c.srcContext = other.session_->context(), c.dstContext = session_->context();
+        return copy_lines(
+            x, "a copy from another device to ", [&] { return driver().cuMemcpy3DPeerAsync(&c, stream_); },
+            [&](std::size_t i) {
+                return driver().cuMemcpyPeerAsync(c.dstDevice + i * x.device_pitch, c.dstContext,
+                                                  c.srcDevice + i * x.host_pitch, c.srcContext, x.bytes,
+                                                  stream_);
+            });
     }
 
 protected:
@@ -142,14 +164,14 @@ private:
         return c;
     }
     // Copies at once, or line by line where a pitch is larger than any device takes.
-    template <class Line>
-    status copy_lines(CUDA_MEMCPY2D const& c, line_copy const& x, char const* what, Line&& line) const {
+    template <class All, class Line>
+    status copy_lines(line_copy const& x, char const* what, All&& all, Line&& line) const {
         constexpr std::size_t most = 0x7fffffff;
         if (status s = session_->ready(); !s) return s;
         auto const in = session_->enter();
         CUresult code = CUDA_SUCCESS;
         if (x.lines > 1 && x.host_pitch <= most && x.device_pitch <= most)
-            code = driver().cuMemcpy2DAsync(&c, stream_);
+            code = all();
         else
             for (std::size_t i = 0; i < x.lines && code == CUDA_SUCCESS; ++i) code = line(i);
         return status_of(code, what);

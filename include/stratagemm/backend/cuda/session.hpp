@@ -55,14 +55,15 @@ public:
         bool pushed_;
     };
 
+    static constexpr std::size_t most_devices = 64;
+
     // The session of a device, made by the first call. The session is never destroyed: drivers may be gone when
     // destructors of globals run.
     static cuda_session& of(int ordinal) {
-        static constexpr int most = 64;
-        static std::array<std::atomic<cuda_session*>, most> sessions{};
+        static std::array<std::atomic<cuda_session*>, most_devices> sessions{};
         static std::mutex making;
         static auto* const none = new cuda_session(-1);
-        if (ordinal < 0 || ordinal >= most) return *none;
+        if (ordinal < 0 || ordinal >= int{most_devices}) return *none;
         auto& slot = sessions[static_cast<std::size_t>(ordinal)];
         if (cuda_session* const made = slot.load(std::memory_order_acquire)) return *made;
         std::lock_guard const lock(making);
@@ -78,6 +79,29 @@ public:
     }
     cuda_device const& device() const { return device_; }
     context_scope enter() const { return context_scope(context_); }
+    CUcontext context() const { return context_; }
+
+    // Whether this device reads the memory of another one itself. The first question lets it: memory of the other's pool,
+    // and what the program allocated there.
+    bool reaches(cuda_session& other) {
+        if (fault_ || other.fault_) return false;
+        if (this == &other) return true;
+        std::lock_guard const lock(reaching_);
+        auto& known = reached_[static_cast<std::size_t>(other.device_.ordinal)];
+        if (known == answer::none) known = reach(other) ? answer::yes : answer::no;
+        return known == answer::yes;
+    }
+    // Bytes a second from the memory of another device to this one's. Links that do atomic operations are NVLink; others
+    // are as fast as the way to the host, `to_host`.
+    double link_from(cuda_session& other, double to_host) {
+        if (this == &other) return 12.5e9 * device_.units; // it reads and writes at half the rate of memory
+        if (!reaches(other)) return to_host / 2;           // down, then up
+        int is_nvlink = 0;
+        (void)driver().cuDeviceGetP2PAttribute(&is_nvlink, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
+                                               handle(), other.handle());
+        if (!is_nvlink) return to_host;
+        return device_.capability >= 90 ? 370e9 : 230e9;
+    }
 
     // The tile that tuning found for products of that size; no tile if there was no tuning.
     cuda_configuration tuned_for(tuning_bucket const& b) {
@@ -229,9 +253,8 @@ private:
         // The tuning comes before the context and the pool: nothing would give these back if there were no memory for
         // the tuning.
         tuning_.emplace(program_store::standard(), target(), kernels_of_tuning());
-        CUdevice id = 0;
-        (void)driver().cuDeviceGet(&id, ordinal);
-        if (CUresult const code = driver().cuDevicePrimaryCtxRetain(&context_, id); code != CUDA_SUCCESS) {
+        if (CUresult const code = driver().cuDevicePrimaryCtxRetain(&context_, handle());
+            code != CUDA_SUCCESS) {
             fault_ = cuda_error(code, "the context of " + device_.name);
             return;
         }
@@ -319,6 +342,25 @@ private:
     };
     static cuda_driver const& driver() { return cuda_driver::get(); }
 
+    CUdevice handle() const {
+        CUdevice id = 0;
+        (void)driver().cuDeviceGet(&id, device_.ordinal);
+        return id;
+    }
+    bool reach(cuda_session& other) const {
+        int can = 0;
+        if (driver().cuDeviceCanAccessPeer(&can, handle(), other.handle()) != CUDA_SUCCESS || can == 0)
+            return false;
+        context_scope const in(context_);
+        CUresult const code = driver().cuCtxEnablePeerAccess(other.context_, 0);
+        if (code != CUDA_SUCCESS && code != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) return false;
+        CUmemAccessDesc here{}; // access to a pool is a matter of its own
+        here.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+        here.location.id = device_.ordinal;
+        here.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+        return driver().cuMemPoolSetAccess(other.pool_, &here, 1) == CUDA_SUCCESS;
+    }
+
     cuda_device device_;
     CUcontext context_ = nullptr;
     CUmemoryPool pool_ = nullptr;
@@ -327,6 +369,9 @@ private:
     build_once_by<cuda_compiled, cuda_kernel_key, dialect_key> kernels_;
     std::optional<tuning_store<cuda_configuration>> tuning_;
     transfer_pool<cuda_event> transfers_;
+    std::mutex reaching_;
+    enum class answer : char { none, yes, no };
+    std::array<answer, most_devices> reached_{}; // other devices
 };
 
 // Memory that frees itself in the order of the stream that allocated it. An arena knows the address of its memory only,
