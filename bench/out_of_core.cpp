@@ -5,6 +5,8 @@
 //
 // N x N floats; at most MIB of each device. Each round measures every way once; medians of the rounds. cublasXt is
 // opened at run time, and left out where it is not.
+#include "cublas_xt.hpp"
+#include "free_memory.hpp"
 #include "median.hpp"
 
 #include <stratagemm/algorithm/out_of_core.hpp>
@@ -14,7 +16,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <dlfcn.h>
 #include <functional>
 #include <string>
 #include <thread>
@@ -29,75 +30,6 @@ double now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// cublasXt, with blocks of a size.
-class xt {
-public:
-    xt(int devices, index_t block) {
-        for (char const* name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so"})
-            if (!library_) library_ = dlopen(name, RTLD_NOW);
-        if (!library_) return;
-        auto const create = get<int (*)(void**)>("cublasXtCreate");
-        auto const select = get<int (*)(void*, int, int*)>("cublasXtDeviceSelect");
-        auto const block_dim = get<int (*)(void*, int)>("cublasXtSetBlockDim");
-        product_ = get<product>("cublasXtSgemm");
-        std::vector<int> ids;
-        for (int i = 0; i < devices; ++i) ids.push_back(i);
-        ready_ = create && select && block_dim && product_ && create(&handle_) == 0 &&
-                 select(handle_, devices, ids.data()) == 0 &&
-                 block_dim(handle_, static_cast<int>(block)) == 0;
-    }
-    bool ready() const { return ready_; }
-    bool multiply(index_t n, float const* a, float const* b, float* c) const {
-        auto const side = static_cast<std::size_t>(n);
-        float const one = 1, zero = 0;
-        return product_(handle_, 0, 0, side, side, side, &one, a, side, b, side, &zero, c, side) == 0;
-    }
-
-private:
-    template <class F>
-    F get(char const* name) const {
-        return reinterpret_cast<F>(dlsym(library_, name));
-    }
-    void* library_ = nullptr;
-    using product = int (*)(void*, int, int, std::size_t, std::size_t, std::size_t, float const*,
-                            float const*, std::size_t, float const*, std::size_t, float const*, float*,
-                            std::size_t);
-    void* handle_ = nullptr;
-    product product_ = nullptr;
-    bool ready_ = false;
-};
-
-// The least free memory that a device reports while something runs.
-class least_free {
-public:
-    least_free() : thread_([this] { watch(); }) {}
-    ~least_free() { stop(); }
-    std::size_t stop() {
-        stopped_ = true;
-        if (thread_.joinable()) thread_.join();
-        return least_;
-    }
-    static std::size_t now() {
-        static auto const get = reinterpret_cast<CUresult (*)(std::size_t*, std::size_t*)>(
-            dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuMemGetInfo_v2"));
-        auto const in = sg::cuda_session::of(0).enter();
-        std::size_t free = 0, all = 0;
-        if (get) (void)get(&free, &all);
-        return free;
-    }
-
-private:
-    void watch() {
-        while (!stopped_) {
-            least_ = std::min(least_, now());
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
-    }
-    std::atomic<bool> stopped_{false};
-    std::size_t least_ = ~std::size_t{0};
-    std::thread thread_;
-};
-
 void fill(float* x, index_t count, std::uint32_t seed) {
     for (index_t i = 0; i < count; ++i) {
         seed = seed * 1664525u + 1013904223u;
@@ -105,6 +37,7 @@ void fill(float* x, index_t count, std::uint32_t seed) {
     }
 }
 
+using bench::least_free;
 using bench::median;
 
 // The largest error of some elements in units of |A||B| times the unit roundoff.
@@ -160,8 +93,8 @@ int main(int argc, char** argv) {
     // Before anything else is on the device.
     auto const view = [&](float* x) { return sg::row_major(x, n, n); };
     {
-        std::size_t const before = least_free::now();
-        least_free watch;
+        std::size_t const before = bench::free_memory(0);
+        least_free watch(0);
         sg::gemm(policy, view(a), view(b), view(c));
         std::size_t const least = watch.stop();
         std::printf("%s, driver %d, %d device(s); %td x %td x %td float, %td MiB of each device\n%s\n"
@@ -196,8 +129,8 @@ int main(int argc, char** argv) {
     ways.push_back({"out_of_core, pageable",
                     [&] { return multiply(plain.data(), plain.data() + n * n, plain_c); }, plain_c});
     // Row-major: C^T = B^T A^T.
-    xt const peers[] = {{devices, 2048}, {devices, 4096}, {devices, 8192}};
-    for (xt const& peer : peers)
+    bench::cublas_xt<float> const peers[] = {{devices, 2048}, {devices, 4096}, {devices, 8192}};
+    for (auto const& peer : peers)
         if (peer.ready())
             ways.push_back({"cublasXt, pinned, blocks of " + std::to_string(2048 << (&peer - peers)),
                             [&] { return peer.multiply(n, b, a, c); }, c});

@@ -9,6 +9,7 @@
 #   bench/run.sh automatic [BACKEND [SEED [COUNT]]]   what the policy automatic chooses against all that it could choose
 #   bench/run.sh matrix [BACKEND]   which policy the estimates choose for classes of shapes, and what that costs
 #   bench/run.sh out_of_core [N [MIB [DEVICES]]]
+#   bench/run.sh panels [N [double|float [DEVICES [xt]]]]
 #   bench/run.sh sparse [events [SIDE] | csr [N]], sparse host [filter | files], and sparse opencl [filter]
 #   bench/run.sh fft [host|opencl|cuda [filter]], fft host errors, fft variants, fft toeplitz, fft dense, fft kronecker   transforms
 #   bench/run.sh approximate [SIZE... | coverage [TRIALS] | cuda [PART]]   error against time
@@ -89,7 +90,7 @@ fit)
     sh "$root/bench/fit.sh" "$@"
     exit
     ;;
-automatic | automatic_opencl | automatic_cuda | out_of_core | sparse | sparse_host | sparse_opencl | approximate_cuda | choices)
+automatic | automatic_opencl | automatic_cuda | out_of_core | panels | sparse | sparse_host | sparse_opencl | approximate_cuda | choices)
     shift
     sh "$root/bench/build.sh" "$program"
     if [ "$backend" = sparse_host ]; then
@@ -100,7 +101,7 @@ automatic | automatic_opencl | automatic_cuda | out_of_core | sparse | sparse_ho
     ;;
 host | opencl | cuda | emulation | emulation_cuda | accuracy | accuracy_cuda) ;;
 *)
-    echo "bench/run.sh: there is no benchmark program for '$backend'; there are host, opencl, cuda, emulation, accuracy, sweep, estimate, fit, choices, automatic, matrix, out_of_core, sparse, fft, approximate" >&2
+    echo "bench/run.sh: there is no benchmark program for '$backend'; there are host, opencl, cuda, emulation, accuracy, sweep, estimate, fit, choices, automatic, matrix, out_of_core, panels, sparse, fft, approximate" >&2
     exit 2
     ;;
 esac
