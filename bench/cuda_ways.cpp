@@ -1,8 +1,10 @@
 // What every way to run a product takes on a CUDA device: random products, each in all ways that the engines have.
-//   cuda_ways [SEED [COUNT [TYPES [MOST [WORKERS]]]]]
+//   cuda_ways [SEED [COUNT [TYPES [MOST [WORKERS [EPILOGUES]]]]]]
 // TYPES are letters: s, d, w, b of float, double, bfloat16 and int8 (the default); t of floats that may be rounded to
 // tf32; 4 of fp8; c and z of complex numbers.
 // Up to MOST ways of a product are measured (by default 120): some of each engine that the costs say are good, and others by lot.
+// EPILOGUES: names with commas between, of none, bias, relu, gelu and sums such as bias+gelu (by default none); each product
+// of real numbers is measured with each of them.
 // Processes, WORKERS of them, compile the kernels first, into the folder of STRATAGEMM_CACHE_DIR. The program needs
 // nothing but the driver and NVRTC, so that it can be carried to a machine. Operands take turns, so that they are not in
 // the second-level cache. cuda_ways.hpp says what is printed.
@@ -12,6 +14,7 @@
 #include <complex>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -58,7 +61,8 @@ template <class T>
 class racer {
     using Out = std::conditional_t<std::is_integral_v<T>, sg::accumulator_t<T>,
                                    std::conditional_t<sizeof(T) == 1, sg::half, T>>;
-    using problem = sg::dense_problem<T, T, Out, sg::cuda_memory>;
+    using epilogue = cuda_measured_epilogue<sg::accumulator_t<T>>;
+    using problem = sg::dense_problem<T, T, Out, sg::cuda_memory, epilogue>;
 
 public:
     // Without numbers nothing is measured.
@@ -95,6 +99,8 @@ public:
         p.b = x.b_along_k ? sg::transposed(given(a + a_size, s.n, s.k)) : given(a + a_size, s.k, s.n);
         p.c = given(out_.view().data.address + turn % sets * c_size, s.m, s.n);
         p.e = p.c;
+        // Any values will do for a bias.
+        p.epilogue = {x.epilogue, {reinterpret_cast<sg::accumulator_t<T> const*>(a)}};
         p.count = s.count, p.a_step = s.m * s.k, p.b_step = s.k * s.n, p.c_step = p.e_step = s.m * s.n;
         sg::cuda_product<problem> product(sg::cuda_session::of(gpu_.device), gpu_.stream, p, false, nullptr);
         if (product.sides() != s)
@@ -161,6 +167,21 @@ void race(sg::cuda const& gpu, char type, asked const& how, cuda_ways_writer* to
     gpu.synchronize().or_throw();
 }
 
+// Each product with each of the epilogues that `names` lists; where they have no meaning, with none.
+std::vector<cuda_shape> with_epilogues(std::vector<cuda_shape> const& shapes, std::string const& names) {
+    std::vector<cuda_shape> all;
+    for (cuda_shape x : shapes) {
+        std::istringstream list(names);
+        for (std::string name; std::getline(list, name, ',');) {
+            x.epilogue = name == "none" ? "" : name;
+            if (!x.epilogue.empty() && cuda_measured_epilogue<float>{x.epilogue}.instructions() == 0)
+                throw std::invalid_argument("no epilogue is called " + name);
+            if (x.epilogue.empty() || std::strchr("sdwt4", x.type)) all.push_back(x);
+        }
+    }
+    return all;
+}
+
 void race_all(asked const& how, std::string const& types) {
     sg::cuda const gpu;
     std::optional<cuda_ways_writer> writer;
@@ -189,6 +210,7 @@ int main(int argc, char** argv) try {
     std::mt19937 from(static_cast<unsigned>(number(1, 1)));
     for (char const type : types)
         for (int i = 0; i < number(2, 100); ++i) how.shapes.push_back(draw_shape(from, type, i));
+    if (argc > 6) how.shapes = with_epilogues(how.shapes, argv[6]);
     how.most = static_cast<std::size_t>(number(4, 120));
     how.workers = number(5, 0);
     for (how.worker = 0; how.worker < how.workers; ++how.worker)

@@ -28,12 +28,44 @@ struct cuda_way_taken {
     double microseconds = 0;
 };
 
+// The epilogue whose steps a name lists, such as bias+gelu; none, if it is empty. It is a value, so that one program has
+// the kernels of all of them. Values of a bias have the accumulator's type.
+template <class S>
+struct cuda_measured_epilogue {
+    using bias = sg::bias_epilogue<S, sg::cuda_pointer<S const>>;
+    std::string steps;
+    sg::cuda_pointer<S const> values{};
+
+    // For the concept of an epilogue: no product runs on the host.
+    template <class X>
+    X operator()(X x, index_t, index_t) const = delete;
+    template <class To>
+    auto device(To& to) const -> decltype(to("", values)) {
+        each([&](auto const& step) { step.device(to); });
+    }
+    int instructions() const {
+        int all = 0;
+        each([&](auto const& step) { all += sg::instructions_of(step); });
+        return all;
+    }
+
+private:
+    template <class F>
+    void each(F const& f) const {
+        auto const has = [&](char const* step) { return steps.find(step) != std::string::npos; };
+        if (has("bias")) f(bias{values, 0, sg::along::columns});
+        if (has("relu")) f(sg::relu);
+        if (has("gelu")) f(sg::gelu);
+    }
+};
+
 // A product, by the letter of its type; and the family of shapes that it was drawn from.
 struct cuda_shape {
     char type = 's';
     std::string family;
     sg::cuda_sides sides{};
     bool a_along_k = true, b_along_k = false;
+    std::string epilogue{}; // its steps
 
     sg::cuda_layout layout() const {
         return {.a_along_k = a_along_k || sides.m == 1, .b_along_k = b_along_k || sides.n == 1};
@@ -50,7 +82,12 @@ struct cuda_shape {
         }
     }
     sg::cuda_query query(sg::cuda_device const& device) const {
-        return {.device = device, .type = type, .element = element(), .sides = sides, .layout = layout()};
+        return {.device = device,
+                .type = type,
+                .element = element(),
+                .sides = sides,
+                .layout = layout(),
+                .after = cuda_measured_epilogue<float>{epilogue}.instructions()};
     }
 };
 
@@ -126,9 +163,9 @@ inline cuda_shape draw_shape(std::mt19937& from, char type, int number) {
     return x;
 }
 
-// A file has a line with the device, lines that number configurations by their parameters, and for each product a line with its type, family, sides and layout, followed by a line for each
-// way that begins with a blank: the number of its configuration; part, whole, and the letters t and s for together and
-// shifted, or a dash; microseconds.
+// A file has a line with the device, lines that number configurations by their parameters, and for each product a line
+// with its type, family, sides, layout and steps of an epilogue, followed by a line for each way that begins with a blank:
+// the number of its configuration; part, whole, and the letters t and s for together and shifted, or a dash; microseconds.
 class cuda_ways_writer {
 public:
     cuda_ways_writer(std::ostream& to, sg::cuda_device const& d) : to_(to) {
@@ -137,7 +174,8 @@ public:
     }
     void operator()(cuda_shape const& x) {
         to_ << x.type << ' ' << x.family << ' ' << x.sides.m << ' ' << x.sides.n << ' ' << x.sides.k << ' '
-            << x.sides.count << ' ' << (x.a_along_k ? 'N' : 'T') << (x.b_along_k ? 'T' : 'N') << std::endl;
+            << x.sides.count << ' ' << (x.a_along_k ? 'N' : 'T') << (x.b_along_k ? 'T' : 'N')
+            << (x.epilogue.empty() ? "" : " ") << x.epilogue << std::endl;
     }
     void operator()(cuda_way_taken const& w) {
         std::vector<short> const values = values_of(w.tile);
@@ -176,6 +214,7 @@ inline cuda_shape read_shape(std::istream& words, char type) {
     if (!words || layout.size() != 2)
         throw std::runtime_error("a product has a family, four sides and a layout");
     x.a_along_k = layout[0] == 'N', x.b_along_k = layout[1] == 'T';
+    words >> x.epilogue;
     return x;
 }
 inline cuda_way_taken read_way(std::istream& words, std::vector<std::vector<short>> const& tiles) {

@@ -88,23 +88,6 @@ bool is_zero(product_call const& p) {
     }
 }
 
-// What cuBLAS is expected to do faster than `cuda`; docs/cublas.md says what was measured.
-//   Complex products: the library multiplies most of them as copies of real ones.
-//   16-bit products whose steps afterwards take a share of their time. cuBLAS does the steps of one tile while tensor
-// cores multiply the next, if there is a next one; the library does them after the tile. A thread does an instruction in
-// the time in which tensor cores add 16 terms.
-bool is_slower(product_call const& p, sg::cuda_device const& device) {
-    if (p.factors == type::complex64 || p.factors == type::complex128) return true;
-    if (p.a_type != type::float16 && p.a_type != type::bfloat16) return false;
-    int const instructions = (p.bias ? 8 : 0) + (p.then == activation::gelu   ? 24
-                                                 : p.then == activation::relu ? 2
-                                                                              : 0);
-    constexpr double of_tile = 128 * 256, terms = 16, share = 0.03;
-    double const elements =
-        static_cast<double>(p.c.rows) * static_cast<double>(p.c.cols) * static_cast<double>(p.count);
-    return elements > of_tile * device.units && terms * instructions > share * static_cast<double>(p.a.cols);
-}
-
 // By accuracy, ozaki looks at the operands and waits for what it finds there.
 bool waits(product_call const& p) {
     return environment().chosen() == device_policy::ozaki && p.a_type == p.c_type && p.factors == p.c_type;
@@ -127,7 +110,6 @@ answer multiply(product_call const& p, place& at) noexcept {
     if (!p.alpha || !p.beta) return {reason::arguments};
     try {
         if (!at.find_device()) return {reason::context};
-        if (!environment().is_given && is_slower(p, at.gpu.where())) return {reason::slower};
         return multiply_known(*types, p, at);
     } catch (...) { // no memory for a string or a list, before anything was queued
         return {reason::refused};

@@ -289,7 +289,8 @@ private:
     cuda_choice choice_in_rows(S const& s) const {
         using W = typename S::wide_type;
         cuda_sides const own = sides_of_shape(s), other = own.turned();
-        cuda_chooser const by = chooser();
+        cuda_chooser by = chooser();
+        by.after = s.after;
         auto const layout_if = [&](bool turned) {
             cuda_sides const& x = turned ? other : own;
             // A vector always lies along k.

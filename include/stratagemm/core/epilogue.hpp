@@ -7,6 +7,9 @@
 // to(expression, state...) for each step. The expression gives the new x from x, i and j, where $0, $1, ... are
 // the values of the state. x has the type `value`; real_value(r) makes one, and times(x, y) multiplies two. Kernels may
 // evaluate it for more elements than C has, with an x that is anything, and store none of these.
+//
+// instructions(), where it exists, tells how many instructions a device takes for an element, roughly; a load from memory
+// counts as four. Estimates count them (shape::after).
 #pragma once
 
 #include "types.hpp"
@@ -22,6 +25,7 @@ struct identity {
     }
     template <class To>
     void device(To&) const {}
+    static constexpr int instructions() { return 0; }
 };
 
 enum class along { rows, columns };
@@ -43,6 +47,7 @@ struct bias_epilogue {
     auto device(To& to) const -> decltype(to("", values)) {
         to(axis == along::columns ? "x + $0[j]" : "x + $0[i]", values);
     }
+    static constexpr int instructions() { return 7; }
 };
 template <class V>
 concept line_values = requires(V const& v) {
@@ -70,6 +75,7 @@ struct relu_epilogue {
     void device(To& to) const {
         to("x < 0 ? 0 : x");
     }
+    static constexpr int instructions() { return 1; }
 };
 inline constexpr relu_epilogue relu{};
 
@@ -81,6 +87,8 @@ struct gelu_epilogue {
     void device(To& to) const {
         to("(value)0.5 * x * ((value)1 + erf(x * (value)0.70710678118654752))");
     }
+    // As compiled for float by CUDA 13.
+    static constexpr int instructions() { return 31; }
 };
 inline constexpr gelu_epilogue gelu{};
 
@@ -95,6 +103,7 @@ struct clamp_epilogue {
     auto device(To& to) const -> decltype(to("", low, high)) {
         to("x < $0 ? $0 : $1 < x ? $1 : x", low, high);
     }
+    static constexpr int instructions() { return 3; }
 };
 template <class T>
 constexpr auto clamp(T low, T high) {
@@ -133,6 +142,7 @@ struct scale_of_lines_epilogue {
     auto device(To& to) const -> decltype(to("", values)) {
         to(axis == along::columns ? "times(x, $0[j])" : "times(x, $0[i])", values);
     }
+    static constexpr int instructions() { return 7; }
 };
 template <line_values V>
 auto scale(V const& v, along axis = along::columns) {
@@ -159,6 +169,15 @@ struct turned_epilogue {
     }
 };
 
+// One, if the epilogue does not say.
+template <class F>
+constexpr int instructions_of(F const& f) {
+    if constexpr (requires { f.instructions(); })
+        return f.instructions();
+    else
+        return 1;
+}
+
 template <class F>
 constexpr bool epilogue_fits(F const& f, index_t m, index_t n) {
     if constexpr (requires { f.fits(m, n); })
@@ -180,6 +199,7 @@ struct then_epilogue {
     constexpr bool fits(index_t m, index_t n) const {
         return epilogue_fits(first, m, n) && epilogue_fits(second, m, n);
     }
+    constexpr int instructions() const { return instructions_of(first) + instructions_of(second); }
     template <class To, class F = First, class S = Second>
     auto device(To& to) const
         -> decltype(std::declval<F const&>().device(to), std::declval<S const&>().device(to)) {

@@ -42,6 +42,8 @@ struct shape {
     // For estimates, and for describe(); nothing else reads them, and no product sets them: whether columns of A
     // or B are contiguous, as those of a transposed matrix are, and whether one thread does the product.
     bool a_across = false, b_across = false, alone = false;
+    // For estimates, likewise: instructions_of() the epilogue, for each element of C.
+    int after = 0;
 };
 
 // Whether A and B have one element type, in a shape or a problem.

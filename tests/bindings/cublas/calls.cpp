@@ -485,4 +485,11 @@ TEST_CASE("what cuBLAS does faster is left to it, if no policy is asked for", "[
     w.tell(8, w.bias.data());
     w.tell(7, 4u);
     LEFT(w.call(x, 1.0f, 0.0f), w.o);
+    // One tile has no next one, beside which cuBLAS would do the steps.
+    matmul<bf16> one(bfloat16, sums32);
+    one.tell(8, one.bias.data());
+    one.tell(7, 36u);
+    watch const seen;
+    CHECK(one.call(x, 1.0f, 0.0f) == 0);
+    CHECK(seen.left() == 0);
 }

@@ -83,6 +83,24 @@ TEST_CASE("an estimate is for operands that lie as the shape says") {
     CHECK(gpu.estimate(sg::shape<float>{.m = 2, .n = 2, .k = 2}) < 4e-6);
 }
 
+TEST_CASE("an estimate counts the instructions of an epilogue, as far as a shape says them") {
+    sg::cuda const gpu;
+    auto const takes = [&](sg::index_t k, auto const& epilogue) {
+        sg::shape<sg::half> s{.m = 4096, .n = 4096, .k = k};
+        s.after = sg::instructions_of(epilogue);
+        return gpu.estimate(s);
+    };
+    std::vector<float> const v(4096);
+    auto const share = [&](sg::index_t k, auto const& epilogue) {
+        return takes(k, epilogue) / takes(k, sg::identity{}) - 1;
+    };
+    CHECK(share(512, sg::identity{}) == 0);
+    CHECK(share(512, sg::relu) > 0);
+    CHECK(share(512, sg::gelu) > share(512, sg::relu));
+    CHECK(share(512, sg::then(sg::bias(v), sg::gelu)) > share(512, sg::gelu));
+    CHECK(share(16384, sg::gelu) < share(512, sg::gelu) / 4); // for each element of C, however long its sum
+}
+
 TEST_CASE("several devices in one program, by index") {
     int const count = static_cast<int>(sg::cuda::devices().size());
     if (count < 2) WARN("skipped: one device here");

@@ -282,6 +282,31 @@ TEST_CASE("CUDA: each product is multiplied by the engine and the tile of the li
     if (written.is_open()) written << ")\"\n";
 }
 
+TEST_CASE("CUDA: an epilogue takes time by its instructions, whatever engine was chosen") {
+    for (asked const& x : all_asked()) {
+        INFO(line_of(x));
+        sg::cuda_device const device = device_of(x.capability);
+        sg::cuda_query const q{.device = device,
+                               .type = x.type,
+                               .element = bytes_of(x.type),
+                               .sides = x.sides,
+                               .layout = x.layout,
+                               .invariant = x.invariant};
+        sg::cuda_choice const c = sg::choose(q, x.only);
+        double const relu = sg::cycles_after(1, q, c), gelu = sg::cycles_after(31, q, c);
+        CHECK(sg::cycles_after(0, q, c) == 0);
+        CHECK(relu >= 0);
+        CHECK(gelu >= relu);
+        // No multiprocessor does more than four warps' instructions in a cycle; factors of tiles are for all that blocks
+        // do.
+        constexpr int many = 1000000000;
+        double const elements =
+            static_cast<double>(x.sides.m * x.sides.n) * static_cast<double>(x.sides.count);
+        if (!x.only.is_given() && c.cycles < 1e299)
+            CHECK(sg::cycles_after(many, q, c) > 0.4 * many * elements / (128 * device.units));
+    }
+}
+
 TEST_CASE("CUDA: an engine that is added to the list is chosen, and has its source") {
     using list = sg::cuda_configuration_of<sg::cuda_direct, toy, sg::cuda_blocked>;
     sg::cuda_device const device = device_of(80);

@@ -65,6 +65,16 @@ TEST_CASE("a vector that is too short is noticed, wherever it is in a chain") {
     CHECK(sg::epilogue_fits(sg::relu, 1000, 1000));
 }
 
+TEST_CASE("epilogues say how many instructions they take, and several of them the sum") {
+    std::vector<float> const v{10, 20, 30};
+    auto const unknown = [](float x) { return x + 1; };
+    CHECK(sg::instructions_of(sg::identity{}) == 0);
+    CHECK(sg::instructions_of(unknown) == 1);
+    CHECK(sg::instructions_of(sg::gelu) > sg::instructions_of(sg::relu));
+    CHECK(sg::instructions_of(sg::then(sg::bias(v), unknown, sg::gelu)) ==
+          sg::instructions_of(sg::bias(v)) + 1 + sg::instructions_of(sg::gelu));
+}
+
 namespace {
 template <class V>
 concept can_be_bias = requires(V&& v) {

@@ -33,6 +33,20 @@ public:
     bool found = false;
 };
 
+// The cycles of a way that was chosen, among those that its engine names for another query.
+struct cuda_cycles_of {
+    cuda_choice const& chosen;
+    double cycles = 0;
+
+    double least() const { return 1e300; }
+    template <class Engine>
+    void operator()(Engine const& engine, cuda_way const& way) {
+        if (way.part == chosen.part && way.whole == chosen.whole && way.together == chosen.together &&
+            way.shifted == chosen.shifted && chosen.tile == engine)
+            cycles = way.cycles;
+    }
+};
+
 // The sides of the product of real numbers that replaces one product of complex numbers.
 inline cuda_sides of_reals(cuda_sides const& s) { return {s.m, 2 * s.n, 2 * s.k, 1}; }
 // Cycles to copy operands of two types in the wider type, whose elements have `element` bytes.
@@ -107,6 +121,32 @@ inline cuda_choice choose(cuda_query const& q, cuda_configuration const& only = 
             reals.by_reals && reals.cycles < all.best.cycles)
             return reals;
     return all.best;
+}
+
+// What an epilogue adds to the cycles of a choice, which is that of the product without: no epilogue changes the order of
+// a sum. Nothing, if the caller wants a way that the engine does not name.
+inline double cycles_after(int instructions, cuda_query const& q, cuda_choice const& chosen) {
+    if (instructions == 0) return 0;
+    if (chosen.by_reals) {
+        cuda_choice one = chosen;
+        one.by_reals = false;
+        char const real_type = q.type == 'c' ? 's' : 'd';
+        cuda_query const real{.device = q.device,
+                              .type = real_type,
+                              .element = q.element / 2,
+                              .sides = oriented(real_type, of_reals(q.sides)),
+                              .invariant = q.invariant,
+                              .of_complex = true};
+        return cycles_after(instructions, real, one) * static_cast<double>(q.sides.count);
+    }
+    auto const with = [&](int after) {
+        cuda_query asked = q;
+        asked.after = after;
+        cuda_cycles_of found{chosen};
+        chosen.tile.visit([&](auto const& engine) { engine.candidates(asked, found); });
+        return found.cycles;
+    };
+    return with(instructions) - with(0);
 }
 
 STRATAGEMM_END

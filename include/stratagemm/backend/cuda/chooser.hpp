@@ -20,6 +20,7 @@ struct cuda_chooser {
     CUstream stream;
     bool check_pointers, tf32, invariant;
     cuda_configuration tile; // that the caller wants
+    int after = 0;           // instructions of the epilogue (cuda_query)
 
     // The letter of the operands' type; t for floats that may be rounded.
     template <class In>
@@ -40,7 +41,7 @@ struct cuda_chooser {
     template <class In>
     cuda_choice choice_with(cuda_sides const& s, cuda_configuration const& only,
                             cuda_layout const& layout) const {
-        return known({&session, letter<In>(), sizeof(In), in_order<In>(), layout, s, only});
+        return known({&session, letter<In>(), sizeof(In), in_order<In>(), after, layout, s, only});
     }
     // Calls f with the sides and the choice of each layout of lines: those that a shape may stand for, whose C may be
     // turned.
@@ -64,9 +65,11 @@ struct cuda_chooser {
     cuda_choice few_columns(cuda_sides const& s, cuda_layout const& layout, std::size_t element) const {
         cuda_choice x;
         if (invariant || tile.is_given() || !is_narrow(type_letter<float>(), s)) return x;
-        cuda_best_of_narrow const best = best_of_narrow(
-            {session.device(), type_letter<float>(), element, s, {layout.a_along_k, layout.b_along_k}});
+        cuda_query const q{
+            session.device(), type_letter<float>(), element, s, {layout.a_along_k, layout.b_along_k}};
+        cuda_best_of_narrow const best = best_of_narrow(q);
         static_cast<cuda_way&>(x) = best.way, x.tile = best.tile, x.widens = true;
+        x.cycles += cycles_after(after, q, x);
         return x;
     }
 
@@ -77,6 +80,7 @@ private:
         char type = 0;
         std::size_t element = 0;
         bool invariant = false;
+        int after = 0;
         cuda_layout layout;
         cuda_sides sides{};
         cuda_configuration only;
@@ -87,9 +91,9 @@ private:
             std::uint64_t hash = 0;
             for (std::ptrdiff_t const x :
                  {sides.m, sides.n, sides.k, sides.count,
-                  std::ptrdiff_t{8192} * layout.b_bytes + std::ptrdiff_t{1024} * layout.a_bytes +
-                      std::ptrdiff_t{8} * type + 4 * layout.a_in_lines + 2 * layout.a_along_k +
-                      layout.b_along_k})
+                  std::ptrdiff_t{16384} * after + std::ptrdiff_t{8192} * layout.b_bytes +
+                      std::ptrdiff_t{1024} * layout.a_bytes + std::ptrdiff_t{8} * type +
+                      4 * layout.a_in_lines + 2 * layout.a_along_k + layout.b_along_k})
                 hash = (hash ^ static_cast<std::uint64_t>(x)) * 0x9e3779b97f4a7c15u;
             return hash >> 56;
         }
@@ -105,13 +109,14 @@ private:
         if (last.to == q) return last.choice;
         if (before.to == q) return before.choice;
         before = last;
-        last = {q, choose({.device = q.session->device(),
-                           .type = q.type,
-                           .element = q.element,
-                           .sides = q.sides,
-                           .layout = q.layout,
-                           .invariant = q.invariant},
-                          q.only)};
+        cuda_query const product{.device = q.session->device(),
+                                 .type = q.type,
+                                 .element = q.element,
+                                 .sides = q.sides,
+                                 .layout = q.layout,
+                                 .invariant = q.invariant};
+        last = {q, choose(product, q.only)};
+        last.choice.cycles += cycles_after(q.after, product, last.choice);
         return last.choice;
     }
 };

@@ -108,6 +108,7 @@ struct cuda_query {
     bool invariant = false;  // the order of sums may depend on k and the type only
     bool of_complex = false; // it replaces a product of complex numbers, and its operands may lie otherwise
     bool given = false;      // the caller wants an engine that is named
+    int after = 0;           // instructions of the epilogue for each element of C; nothing is chosen by it
     cuda_order order = cuda_order(device, type, sides.k);
 
     std::size_t line_of_a() const {

@@ -55,7 +55,8 @@ struct cuda_counts {
                              gathered * cost[kind::gather] + changed * cost[kind::change];
         double const waits = cost[kind::wait] / stages + (changed > 0 ? cost[kind::wait_changed] : 0) +
                              chain * cost[kind::chain];
-        double const stores = stored * cost[aligned ? kind::store : kind::store_apart] + cost[kind::block];
+        double const stores = stored * cost[aligned ? kind::store : kind::store_apart] + cost[kind::block] +
+                              finished * cost[kind::finish];
         double const stores_of_tail = stored_of_tail * cost[kind::store_apart];
         double const alone = 1 + cost[kind::alone] * (beside / last_beside - 1);
         double const all = full_rounds * (cost[kind::tile] + beside * stores) +
@@ -69,7 +70,7 @@ struct cuda_counts {
         double const moves =
             (moved * (by_all > by_one ? by_all : by_one) + across * cost[kind::memory_across]) *
             (gathers ? cost[kind::apart] : 1);
-        double const adds = sums * cost[kind::sum] +
+        double const adds = sums * cost[kind::sum] + finished_apart * cost[kind::finish] +
                             (clustered ? cost[kind::cluster] + in_cluster * cost[kind::cluster_sum] : 0);
         double const queued = cost[kind::launch] * (1 + added + (copied > 0));
         double const takes = begins + longest(slower * (all + last), moves, 0) + adds;
@@ -90,6 +91,9 @@ struct cuda_counts {
     bool none_left = false;
     double stored = 0, stored_of_tail = 0; // bytes that a block stores, and one of a tail
     bool aligned = false;                  // in whole lines, which begin at multiples of 16 bytes
+    // Instructions of the epilogue: for the elements that a block finishes in its round; and for each multiprocessor, for
+    // those that are finished otherwise, as by a second launch, which adds up parts of k.
+    double finished = 0, finished_apart = 0;
     // For each multiprocessor: bytes from and to memory, those of operands whose lines do not lie along k, bytes of
     // copies of operands, and bytes of the second-level cache.
     double moved = 0, across = 0, copied = 0, cache = 0;
@@ -107,6 +111,11 @@ struct cuda_counts {
         none_left = left == 0;
         last_beside = none_left ? real(resident) : up(left, units);
         busy = full > 0 || left >= units ? 1 : real(left) / units;
+    }
+    // So many elements of C each block in its round, and so many all blocks otherwise.
+    void finishes(cuda_query const& q, double in_round, double otherwise) {
+        double const each = q.after / (clustered ? parts : 1);
+        finished = in_round * each, finished_apart = otherwise * each / units;
     }
     static double sum_size(cuda_query const& q) { return q.element < 4 ? 4 : real(q.element); }
     // The largest power of two, up to 16, by which all lines of so many bytes begin.

@@ -57,6 +57,7 @@ public:
                 (cuda_fitted_bytes_per_cycle / q.device.bytes_per_cycle);
         across = q.layout.a_along_k ? 0 : real(s.m) * real(s.k * s.count) * size / units;
         stored = 128 * real(q.result()), aligned = true;
+        finishes(q, 128, 0);
         row = 2 * q.layout.a_along_k + q.layout.b_along_k;
         rounds((s.m * s.n * s.count - 1) / 128 + 1, real(s.k));
     }

@@ -118,6 +118,7 @@ private:
         aligned = added || s.n == 1 || static_cast<std::size_t>(s.n) * q.result() % 16 == 0;
         stored = rows * t.n * (added ? sum_size(q) : real(q.result())) / (clustered ? parts : 1);
         in_cluster = rows * t.n * sum_size(q);
+        finishes(q, added ? 0 : rows * t.n, added ? real(s.m) * real(s.n) : 0);
         sums = added ? real(s.m) * real(s.n) * parts * sum_size(q) / units : 0;
     }
 };

@@ -146,6 +146,7 @@ private:
         moved = ((real(s.m) + real(s.n)) * real(s.k) * size + real(s.m) * real(s.n) * real(q.result())) *
                 real(s.count) / units * (cuda_fitted_bytes_per_cycle / q.device.bytes_per_cycle);
         stored = rows * t.n * real(q.result());
+        finishes(q, rows * t.n, 0);
         aligned = s.n == 1 || static_cast<std::size_t>(s.n) * q.result() % 16 == 0;
         in_cluster = rows * t.n * pieces * sum_size(q);
     }

@@ -117,7 +117,9 @@ public:
         aligned = s.n % t.micro_n == 0 && static_cast<std::size_t>(s.n) * q.result() % 16 == 0;
         rounds(groups, 1);
         // Blocks that stay take one group after another as steps.
-        if (t.stages > 1 && full_rounds > 1) full_rounds = 1;
+        bool const stay = t.stages > 1 && full_rounds > 1;
+        if (stay) full_rounds = 1;
+        finishes(q, stay ? 0 : real(s.m * s.n * t.products), stay ? real(s.m * s.n * s.count) : 0);
     }
 
 private:

@@ -40,6 +40,7 @@ enum class cuda_cost {
     kept,          // the part of the second-level cache that keeps copies until they are read
     block,         // a block: what a multiprocessor does for each of those that it runs at a time
     chain,         // a multiply-add that waits for the one before
+    finish,        // an instruction of an epilogue for an element
     kinds
 };
 inline constexpr int cuda_cost_kinds = static_cast<int>(cuda_cost::kinds);

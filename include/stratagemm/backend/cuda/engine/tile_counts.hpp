@@ -106,6 +106,8 @@ private:
         stored = rows * cols * (added && way.whole == 0 ? sum_size(q) : real(q.result()));
         in_cluster = stored_of_tail = rows * cols * sum_size(q);
         if (clustered) stored /= parts;
+        double const apart = added ? rows * cols * real(in_parts) : 0;
+        finishes(q, added && way.whole == 0 ? 0 : rows * cols, apart);
         sums = added ? sums * sum_size(q) / q.device.units : 0;
     }
     template <class Tile>
