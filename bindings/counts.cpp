@@ -1,6 +1,6 @@
 #include "counts.hpp"
 
-#include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <pthread.h>
 #include <unistd.h>
@@ -48,23 +48,35 @@ void call_counts::begin(report const& r) {
     });
 }
 
+// In one piece: of a program of several processes, all print to one place.
 void call_counts::print(report const& r) {
+    char* text = nullptr;
+    std::size_t size = 0;
+    if (std::FILE* const out = open_memstream(&text, &size)) {
+        write(r, out);
+        std::fclose(out);
+        std::fwrite(text, 1, size, stderr);
+        std::free(text);
+    }
+    if (r.print_more) r.print_more();
+}
+
+void call_counts::write(report const& r, std::FILE* out) {
     bool const works = r.what == timed::work;
     int const width = works ? 24 : 30; // of the longest names
-    std::fprintf(stderr, "%s: process %ld, policy %s\n%-*s %12s %12s %10s %10s\n", r.library,
+    std::fprintf(out, "%s: process %ld, policy %s\n%-*s %12s %12s %10s %10s\n", r.library,
                  static_cast<long>(getpid()), r.policy, width, "routine", "calls", "left beneath",
                  works ? "seconds" : "us a call", works ? "GFLOP/s" : "GFLOP");
     for (call_counts const* s = __atomic_load_n(&called, __ATOMIC_ACQUIRE); s; s = s->next_) {
         double const seconds = static_cast<double>(s->nanoseconds_) * 1e-9, work = s->flops_ * 1e-9;
         double const each = s->calls_ > 0 ? seconds * 1e6 / static_cast<double>(s->calls_) : 0;
-        std::fprintf(stderr, "%-*s %12lld %12lld %10.3f %10.1f\n", width, s->name_,
+        std::fprintf(out, "%-*s %12lld %12lld %10.3f %10.1f\n", width, s->name_,
                      static_cast<long long>(s->calls_), static_cast<long long>(s->left_),
                      works ? seconds : each,
                      !works        ? work
                      : seconds > 0 ? work / seconds
                                    : 0.0);
     }
-    if (r.print_more) r.print_more();
 }
 
 [[gnu::destructor]] static void print_at_end() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 
 namespace stratagemm_bindings {
 
@@ -34,6 +35,7 @@ public:
 
 private:
     void list();
+    static void write(report const& r, std::FILE* out);
 
     char const* name_;
     bool is_listed_ = false; // atomic, as all below

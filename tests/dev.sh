@@ -56,6 +56,8 @@ refuses "no type 'nosuch'" demo 64 nosuch
 refuses "'nosuch' has no roofline" roofline nosuch
 refuses "'2' has no roofline" roofline host 2
 refuses "'nosuch' has no crossovers" crossovers nosuch
+refuses "'nosuch' is no size" cluster nosuch
+refuses "cluster takes SIZE and ROUNDS" cluster 1000 1 1
 if git rev-parse --verify --quiet HEAD >/dev/null 2>&1; then
     refuses "no case of against_host matches 'nosuchcase'" bench against HEAD nosuchcase
     refuses "no case of against_opencl matches 'nosuchcase'" bench against HEAD opencl nosuchcase

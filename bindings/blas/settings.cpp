@@ -3,6 +3,7 @@
 #include "../counts.hpp"
 #include "beneath.hpp"
 
+#include <charconv>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -12,13 +13,24 @@ namespace {
 
 namespace bindings = stratagemm_bindings;
 
+int block_of(bindings::variables const& variables) {
+    constexpr char const* name = "STRATAGEMM_BLAS_BLOCK";
+    std::string_view const x = variables.text(name);
+    int block = settings{}.block;
+    if (x.empty()) return block;
+    auto const [end, error] = std::from_chars(x.data(), x.data() + x.size(), block);
+    if (error != std::errc{} || end != x.data() + x.size() || block < 1)
+        variables.refuse(name, "'" + std::string(x) + "' is no number of rows, such as 512");
+    return block;
+}
+
 settings read() {
     constexpr char const* library = "stratagemm-blas";
     constexpr bindings::variables variables(library);
     auto const host = bindings::policy_names(), devices = device_policy_names();
     std::vector<char const*> names(host.begin(), host.end());
     names.insert(names.end(), devices.begin(), devices.end());
-    settings all{variables.read("STRATAGEMM_BLAS", names), {}, {}};
+    settings all{variables.read("STRATAGEMM_BLAS", names), {}, {}, block_of(variables)};
     if (auto const on_device = all.policy - std::ssize(host); on_device < 0)
         all.chosen = bindings::policies()[static_cast<std::size_t>(all.policy)].policy;
     else if (std::string const why = open_device(on_device, all.device); !why.empty())

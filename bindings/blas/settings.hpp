@@ -13,6 +13,8 @@ struct settings : stratagemm_bindings::settings {
     // What STRATAGEMM_POLICY names: a policy over a device, or one of the host.
     device_policy device;
     any_policy chosen;
+    // What ScaLAPACK multiplies at once: the k of its local products.
+    int block = 512;
 };
 
 // Ends the program with a message if a variable is wrong.

@@ -5,6 +5,7 @@
 #include "narrow.hpp"
 #include "report.hpp"
 #include "routines.hpp"
+#include "settings.hpp"
 
 #include <cstdint>
 
@@ -438,5 +439,15 @@ STRATAGEMM_BLAS_C(cblas_gemm_s8u8s32,
                       gemm_s8u8s32(who, {op_of(transa), op_of(transb), offset_of(offsetc), m, n, k, alpha, a,
                                          lda, oa, b, ldb, ob, beta, c, ldc, oc});
                   }))
+
+// ---- ScaLAPACK ---------------------------------------------------------------------------------------------
+
+// Asks how many rows or columns its PBLAS multiplies at once: the k of its local products. Its own answer, 32, is too
+// small for what packs, splits or counts in digits. As a name in front of ScaLAPACK's, this one is what PBLAS calls.
+#ifndef STRATAGEMM_BLAS_SUFFIX
+extern "C" [[gnu::visibility("default")]] integer pilaenv_(integer const* /*context*/, char const* /*type*/) {
+    return environment().block;
+}
+#endif
 
 } // namespace stratagemm_blas

@@ -32,6 +32,10 @@ done
 says "STRATAGEMM_BLAS_MIN: 'many' is no number of flops" 2 STRATAGEMM_BLAS_MIN=many
 says "STRATAGEMM_BLAS_MIN: '-1' is no number of flops" 2 STRATAGEMM_BLAS_MIN=-1
 says "STRATAGEMM_BLAS_REPORT: 'yes' is neither 0 nor 1" 2 STRATAGEMM_BLAS_REPORT=yes
+for block in 0 -1 512x 99999999999 many; do
+    says "STRATAGEMM_BLAS_BLOCK: '$block' is no number of rows, such as 512" 2 "STRATAGEMM_BLAS_BLOCK=$block"
+done
+says stratagemm-blas: 0 STRATAGEMM_BLAS_BLOCK=256 STRATAGEMM_BLAS_REPORT=1
 says "STRATAGEMM_BLAS_NEXT: cannot be opened" 2 STRATAGEMM_BLAS_NEXT=libnosuchblas.so.7
 says "is this library" 2 "STRATAGEMM_BLAS_NEXT=$library"
 cp "$library" "$folder/libanother.so"
