@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -235,6 +236,8 @@ bool run(process_grid const& grid, sizes const& s, char const* name) {
     part a(grid, s.m, s.k, s.tile), b(grid, s.k, s.n, s.tile), c(grid, s.m, s.n, s.tile);
     a.fill(0), b.fill(1);
     std::fill(c.data.begin(), c.data.end(), std::nan("")); // beta = 0 does not read it
+    std::optional<result_file> file;
+    if (name) file.emplace(grid, name, s.m, s.n);
     if (grid.me == 0)
         std::printf("pdgemm %d x %d x %d, %d x %d processes, tiles of %d, blocks of %d\n", s.m, s.n, s.k,
                     grid.rows, grid.cols, s.tile, pilaenv_(&grid.context, "D", 1));
@@ -247,11 +250,10 @@ bool run(process_grid const& grid, sizes const& s, char const* name) {
                 std::fflush(stdout);
     }
     double worst = worst_error(grid, s.k, c);
-    if (name) {
-        result_file file(grid, name, s.m, s.n);
-        file.write(c);
-        worst = std::max(worst, grid.largest(file.worst_error(s.k)));
-        if (worst <= 1) file.finish();
+    if (file) {
+        file->write(c);
+        worst = std::max(worst, grid.largest(file->worst_error(s.k)));
+        if (worst <= 1) file->finish();
     }
     std::sort(seconds.begin(), seconds.end());
     if (grid.me == 0)
