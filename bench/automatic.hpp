@@ -141,8 +141,7 @@ public:
         norms_over_best_.print("normwise: chosen / best");
         norms_over_plain_.print("normwise: chosen / backend");
         for (auto& [name, all] : predicted_) all.print(("predicted / measured: " + name).c_str());
-        new_.print("choosing a new shape, in us:");
-        known_.print("choosing a known shape, in us:");
+        (time_choosing<Types>(seed), ...);
     }
 
 private:
@@ -162,7 +161,6 @@ private:
                 ways.push_back({name, normwise, policy.estimate(shape),
                                 [&, policy](int times) { return place_.run(policy, a, b, c, times); }});
         };
-        time_choosing(shape);
         add("automatic", strict_.error_bound(shape).normwise, strict_);
         add("automatic, by norms", true, norms_);
         add("backend", false, backend_);
@@ -205,17 +203,47 @@ private:
         predicted_.back().second.add(ratio);
     }
 
-    // check() does nothing but choose.
-    template <class S>
-    void time_choosing(S const& shape) {
-        auto const seconds = [&](int times) {
+    // check() does nothing but choose. The backend's own estimate of a new shape is what choosing cannot do without.
+    template <class T>
+    void time_choosing(unsigned seed) {
+        std::mt19937_64 from{seed + 1};
+        std::vector<sg::shape<T>> shapes;
+        for (int x = 0; x < 300; ++x) {
+            sides const s = random_sides(from, longest_, std::numeric_limits<double>::infinity());
+            shapes.push_back({s.m, s.n, s.k});
+        }
+        auto const microseconds = [](auto const& work) {
             auto const start = std::chrono::steady_clock::now();
-            for (int x = 0; x < times; ++x)
-                if (!strict_.check(shape)) std::exit(1);
-            return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / times;
+            work();
+            return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
+                .count();
         };
-        new_.add(1e6 * seconds(1));
-        known_.add(1e6 * seconds(1000));
+        auto const print = [&](char const* what, ratios& all) {
+            all.print((std::string("us, ") + sg::type_name<T>() + ": " + what).c_str());
+        };
+        auto const policy = [&](char const* what, sg::automatic_options const& options) {
+            sg::automatic const pick(backend_, options);
+            ratios found, known;
+            for (auto const& s : shapes) found.add(microseconds([&] { keep_ += !pick.check(s); }));
+            for (auto const& s : shapes)
+                if (pick.check(s)) known.add(microseconds([&] { keep_ += !pick.check(s); }));
+            print(what, found), print("a known shape", known);
+        };
+        // A device remembers its last choices: other shapes in between.
+        ratios estimates;
+        policy("a new shape, componentwise", {});
+        forget<T>(), policy("a new shape, by norms", {.normwise = true});
+        forget<T>();
+        for (auto const& s : shapes) estimates.add(microseconds([&] { keep_ += backend_.estimate(s) < 0; }));
+        print("the backend's estimate of a new shape", estimates);
+    }
+    template <class T>
+    void forget() {
+        std::mt19937_64 from{0};
+        for (int x = 0; x < 1500; ++x) {
+            sides const s = random_sides(from, longest_, std::numeric_limits<double>::infinity());
+            keep_ += backend_.estimate(sg::shape<T>{s.m, s.n, s.k}) < 0;
+        }
     }
 
     Backend backend_;
@@ -223,7 +251,8 @@ private:
     index_t longest_;
     double most_work_;
     sg::automatic<Backend> strict_, norms_;
-    ratios strict_over_best_, strict_over_plain_, norms_over_best_, norms_over_plain_, new_, known_;
+    ratios strict_over_best_, strict_over_plain_, norms_over_best_, norms_over_plain_;
+    int keep_ = 0; // of what is called for its time alone
     std::vector<std::pair<std::string, ratios>> predicted_;
 };
 

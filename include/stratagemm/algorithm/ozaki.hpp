@@ -375,8 +375,10 @@ private:
 
     // What a plan comes to, once; `looked`: the operands have been looked at, and that is paid for. Where
     // there are no tiles, int8 products one by one, with planes formed for each and their product taken up.
+    // What takes longer than `most` need not be told exactly: the base is not asked where all else takes as long.
     template <class S>
-    [[gnu::cold, gnu::noinline]] double seconds_of(S const& s, choice const& plan, bool looked) const {
+    [[gnu::cold, gnu::noinline]] double seconds_of(S const& s, choice const& plan, bool looked,
+                                                   double most = infinite<double>()) const {
         constexpr double of_an_element = 10e-9; // on one thread
         real_shape const r(s);
         int const threads = threads_for(s, leaf());
@@ -399,11 +401,13 @@ private:
             double wait = 10e-6;
             if (!looked) wait = size == 4 ? 95e-6 + 30e-9 * k : 60e-6;
             if (size == 4) bytes *= complex_like<typename S::c_type> ? 3 : 1.5;
-            return (plan.products - (looked && probed)) * base_.estimate(r.integers(s.alone)) +
-                   bytes / (0.75 * leaf().limits().bandwidth) + 3e-6 * plan.products + wait;
+            double const around = bytes / (0.75 * leaf().limits().bandwidth) + 3e-6 * plan.products + wait;
+            if (around > most) return around;
+            return (plan.products - (looked && probed)) * base_.estimate(r.integers(s.alone)) + around;
         }
-        return plan.products *
-               (base_.estimate(r.integers(s.alone)) + (m * k + k * n + m * n) * of_an_element / threads);
+        double const around = (m * k + k * n + m * n) * of_an_element / threads;
+        if (plan.products * around > most) return plan.products * around;
+        return plan.products * (base_.estimate(r.integers(s.alone)) + around);
     }
 
     // The one place that decides on speed. Asked before the operands are looked at, and again when that is
@@ -411,7 +415,8 @@ private:
     template <class S>
     [[gnu::cold, gnu::noinline]] bool native_is_faster(S const& s, choice const& plan, bool looked) const {
         S const one = to_choose_by(s);
-        return base_.estimate(one) < worth_leaving * seconds_of(one, plan, looked);
+        double const native = base_.estimate(one);
+        return native < worth_leaving * seconds_of(one, plan, looked, native);
     }
 
     choice explicit_plan() const {

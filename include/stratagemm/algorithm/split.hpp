@@ -279,9 +279,10 @@ private:
         return arena::rounded(static_cast<std::size_t>(rows * cols) * sizeof(T));
     }
 
-    // What one product takes. Elements are taken apart sixteen at a time.
+    // What one product takes. Elements are taken apart sixteen at a time. What takes longer than `most` need not be told
+    // exactly: the base is asked about products until all takes as long.
     template <class S>
-    double seconds_in_parts(S const& s) const {
+    double seconds_in_parts(S const& s, double most = infinite<double>()) const {
         constexpr index_t both = complex_like<typename S::c_type> ? 2 : 1;
         index_t const m = both * s.m, k = both * s.k, n = s.n;
         double const elements = static_cast<double>(m * k + k * n),
@@ -300,10 +301,10 @@ private:
             // C is read and written for each chain of hh.
             index_t const all = padded(k), once = all < chain ? all : chain,
                           chains = (all + chain - 1) / chain;
-            double seconds =
-                around + static_cast<double>(chains) * base_.estimate(product_of(m, n, once, true));
-            for (int d = smallest(); d > 0; --d)
-                seconds += base_.estimate(product_of(m, n, all * pairs(d), true));
+            double seconds = around;
+            for (int d = smallest(); d >= 0 && seconds <= most; --d)
+                seconds += d > 0 ? base_.estimate(product_of(m, n, all * pairs(d), true))
+                                 : static_cast<double>(chains) * base_.estimate(product_of(m, n, once, true));
             return seconds;
         } else {
             int const threads = threads_for(s, leaf());
@@ -311,14 +312,16 @@ private:
             if constexpr (tiled)
                 if (on_host().here())
                     return on_host().seconds(m, n, k, products()) / threads + copied * of_a_map;
-            return products() * base_.estimate(product_of(m, n, k, false)) +
-                   (elements / split_parts::sixteen::count + copied) * of_a_map;
+            double const around = (elements / split_parts::sixteen::count + copied) * of_a_map;
+            if (around > most) return around;
+            return products() * base_.estimate(product_of(m, n, k, false)) + around;
         }
     }
     template <class S>
     bool native_is_faster(S const& s) const {
         S const one = to_choose_by(s);
-        return base_.estimate(one) < worth_leaving * seconds_in_parts(one);
+        double const native = base_.estimate(one);
+        return native < worth_leaving * seconds_in_parts(one, native);
     }
 
     // ---- one product -------------------------------------------------------------------------------------

@@ -169,9 +169,9 @@ private:
                 auto const fits = [&](index_t rows, index_t cols) {
                     return groups_for_elements(rows, cols) <= limits.groups;
                 };
-                footprint need = workspace_together(h, n);
+                // The base's own workspace is left out: a backend would choose a kernel for every layout to tell it.
                 if (fits(h.m, h.n) && fits(h.m, h.k) && fits(h.k, h.n) &&
-                    space::share(need) <= limits.memory_bytes / 4)
+                    bytes_of_blocks(h, n) <= limits.memory_bytes / 4)
                     return apart;
             }
         }
@@ -190,7 +190,7 @@ private:
         double at_most = estimate(s, 0) * worth_dividing;
         int best = 0;
         for (int i = 1; i <= levels; ++i)
-            if (double const seconds = estimate(s, i); seconds < at_most)
+            if (double const seconds = estimate(s, i, at_most); seconds < at_most)
                 at_most = on_device ? seconds : seconds * worth_dividing, best = i;
         return best;
     }
@@ -553,8 +553,13 @@ private:
     footprint workspace_together(S h, int levels) const {
         h.count = parts_of(table().products, levels);
         footprint own;
-        space::share(own) = bytes_together<arena>(h, static_cast<int>(h.count));
+        space::share(own) = bytes_of_blocks(h, levels);
         return own + base_.workspace(h);
+    }
+    // The sums and the products.
+    template <class S>
+    std::size_t bytes_of_blocks(S const& h, int levels) const {
+        return bytes_together<arena>(h, static_cast<int>(parts_of(table().products, levels)));
     }
     template <class S>
     footprint workspace_of_fused(S h) const {
@@ -595,35 +600,41 @@ private:
     [[gnu::cold, gnu::noinline]] double of_base(S const& s) const {
         return base_.estimate(s);
     }
+    // What takes longer than `most` need not be told exactly: the base is asked until all takes as long.
     template <class S>
-    double estimate(S const& s, int levels) const {
+    double estimate(S const& s, int levels, double most = infinite<double>()) const {
         S const inner = divisible(s, levels);
         borders<S> const edge(s, inner);
-        double seconds = estimate_of_divided(inner, levels);
-        if (edge.last_terms.k) seconds += of_base(edge.last_terms);
-        if (edge.last_columns.n) seconds += of_base(edge.last_columns);
-        if (edge.last_rows.m) seconds += of_base(edge.last_rows);
+        double seconds = estimate_of_divided(inner, levels, most);
+        if (edge.last_terms.k && seconds < most) seconds += of_base(edge.last_terms);
+        if (edge.last_columns.n && seconds < most) seconds += of_base(edge.last_columns);
+        if (edge.last_rows.m && seconds < most) seconds += of_base(edge.last_rows);
         return seconds;
     }
     template <class S>
-    [[gnu::cold, gnu::noinline]] double estimate_of_divided(S const& s, int levels) const {
+    [[gnu::cold, gnu::noinline]] double estimate_of_divided(S const& s, int levels, double most) const {
         if (levels == 0) return of_base(s);
         S h = part_of(s, false);
         if (levels_apart(s, levels) == 0) {
             for (int i = 1; i < levels; ++i) h = part_of(h, false);
             h.count = parts_of(table().products, levels);
-            return of_base(h) + seconds_to_move(h, levels);
+            double const moves = seconds_to_move(h, levels);
+            return moves < most ? of_base(h) + moves : moves;
         }
         level_facts const f = facts(false);
-        auto const addition = [&](index_t rows, index_t cols) {
+        double seconds = 0;
+        auto const add = [&](int sums, index_t rows, index_t cols) {
+            if (!(seconds < most)) return;
             if constexpr (on_device)
-                return 1.5 * of_base(S{rows, cols, 1, 1, true});
+                seconds += sums * (1.5 * of_base(S{rows, cols, 1, 1, true}));
             else
-                return 3.0 * sizeof(typename S::c_type) * static_cast<double>(rows) *
-                       static_cast<double>(cols) / 10e9 / threads_for(s, leaf());
+                seconds += sums * (3.0 * sizeof(typename S::c_type) * static_cast<double>(rows) *
+                                   static_cast<double>(cols) / 10e9 / threads_for(s, leaf()));
         };
-        return table().products * estimate_of_divided(h, levels - 1) + f.a_sums * addition(h.m, h.k) +
-               f.b_sums * addition(h.k, h.n) + f.c_sums * addition(h.m, h.n);
+        add(f.a_sums, h.m, h.k), add(f.b_sums, h.k, h.n), add(f.c_sums, h.m, h.n);
+        if (!(seconds < most)) return seconds;
+        int const products = table().products;
+        return seconds + products * estimate_of_divided(h, levels - 1, (most - seconds) / products);
     }
 
     // Worst: let max|A| = max|B| = 1 and h = k / K the terms of a product's sums, x the base's bound and u the unit

@@ -188,10 +188,11 @@ struct cuda {
             bound b{spread * 1.01 * (length + 4) * u, spread * (3 + 2 * __builtin_sqrt(length)) * u};
             // A shape does not tell the layout of the operands, or whether C is turned.
             bool on_tensor_cores = false;
-            chooser().for_each_choice<TA>({sides_for(s), sides_of_shape(s).turned()},
-                                          [&](cuda_sides const&, cuda_choice const& choice) {
-                                              on_tensor_cores |= truncates(choice.tile, sizeof(TA));
-                                          });
+            if (may_truncate(where(), chooser().letter<TA>(), sizeof(TA)))
+                chooser().for_each_choice<TA>({sides_for(s), sides_of_shape(s).turned()},
+                                              [&](cuda_sides const&, cuda_choice const& choice) {
+                                                  on_tensor_cores |= truncates(choice.tile, sizeof(TA));
+                                              });
             if (on_tensor_cores) {
                 // Tensor cores truncate where other units round, about once for `terms_per_rounding`.
                 double const terms_per_rounding = where().capability >= 90   ? 16

@@ -123,6 +123,18 @@ inline bool truncates(cuda_configuration const& c, std::size_t element) {
         return false;
     });
 }
+// Whether a kernel for a type, given by its letter, may round so: if none does, no choice is needed to tell.
+inline bool may_truncate(cuda_device const& d, char type, std::size_t element) {
+    bool any = false;
+    cuda_configuration::for_each([&]<class Engine>(Engine const& engine) {
+        if constexpr (requires { engine.truncates(element); }) {
+            bool takes = engine.truncates(element);
+            if constexpr (requires { Engine::takes_type(d, type); }) takes &= Engine::takes_type(d, type);
+            any |= takes;
+        }
+    });
+    return any;
+}
 // Whether operands that cannot be fetched as they lie are copied first.
 inline bool copies_lines(cuda_configuration const& c, cuda_way const& way) {
     return c.visit([&](auto const& engine) {

@@ -55,9 +55,17 @@ public:
         return {processor<Text>(), "tile rate", rates};
     }
 
-    // The processor's family, model and stepping, and its name.
+    // The processor's family, model and stepping, and its name. Asked once: under a hypervisor each `cpuid` leaves the
+    // virtual machine, and all of them take longer than `automatic` takes to choose.
     template <class Text>
-    static Text processor() {
+    static Text const& processor() {
+        static Text const asked = ask_processor<Text>();
+        return asked;
+    }
+
+private:
+    template <class Text>
+    [[gnu::cold]] static Text ask_processor() {
 #if defined(__x86_64__)
         auto const ask = [](unsigned leaf, unsigned* registers) {
             registers[0] = leaf, registers[2] = 0;
@@ -74,8 +82,6 @@ public:
         return "host, ";
 #endif
     }
-
-private:
     template <class Text>
     [[gnu::cold]] static result<int> stored() {
         Text text;
