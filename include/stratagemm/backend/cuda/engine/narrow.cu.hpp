@@ -1,6 +1,7 @@
 // A matrix times a few columns, TILE_N of them, such as a vector: as fast as A can be read. A row of C is as good
-// as a column (cuda_product turns the product). Here is what the kernels of narrow_along_k.cu.hpp and
-// narrow_along_m.cu.hpp share.
+// as a column (cuda_product turns the product). Here is what the kernels share:
+// narrow_along_k.cu.hpp and narrow_along_m.cu.hpp are for threads, *_mma.cu.hpp for tensor cores, and
+// narrow_shifted.cu.hpp for SHIFTED lines along k.
 //
 // DENSE: A may be read as vectors; WORDS: as several words for each, because its lines begin at multiples of 4 bytes
 // only. Sums are always added up in one order. PARTIAL: a block has a part of k, whose sums go to workspace. TOGETHER:

@@ -4,8 +4,11 @@
 #include "../kernels/copies.cu.hpp"
 #include "narrow.cu.hpp"
 #include "narrow_along_k.cu.hpp"
+#include "narrow_along_k_mma.cu.hpp"
 #include "narrow_along_m.cu.hpp"
+#include "narrow_along_m_mma.cu.hpp"
 #include "narrow_counts.hpp"
+#include "narrow_shifted.cu.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -61,14 +64,20 @@ void cuda_narrow::candidates_as_given(cuda_query const& q, F& f) const {
     f(best.tile, best.way);
 }
 
+// The kernel that reads A so.
+inline char const* narrow_text(cuda_narrow_form const& form) {
+    if (!form.along_k) return form.on_tensor_cores ? cuda_narrow_along_m_mma_text : cuda_narrow_along_m_text;
+    if (form.shifted) return cuda_narrow_shifted_text;
+    return form.on_tensor_cores ? cuda_narrow_along_k_mma_text : cuda_narrow_along_k_text;
+}
+
 template <class In, class Out, class A, class, class Epilogue>
 cuda_source cuda_narrow::source(cuda_form const& form, Epilogue const& epilogue) const {
     cuda_definitions d;
     d("DENSE", form.dense)("WORDS", form.words).tile(*this, slices, apart, 1).form(form);
     d("SHIFTED", form.shifted).only("TOGETHER", form.together);
     std::string const body = (form.together ? fetches_text : "") + std::string(cuda_copies_text) +
-                             cuda_narrow_text +
-                             (form.a_along_k ? cuda_narrow_along_k_text : cuda_narrow_along_m_text);
+                             cuda_narrow_text + narrow_text({form.a_along_k, micro_m == 16, form.shifted});
     cuda_source made = cuda_source_of<In, Out>(name, body.c_str(), epilogue,
                                                cuda_narrower<In, A>("A_IN") +
                                                    cuda_mma_operands(type_letter<In>()) + d.text());

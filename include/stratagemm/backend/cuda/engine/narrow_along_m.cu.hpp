@@ -1,4 +1,4 @@
-// narrow.cu.hpp where A lies along m: tensor cores, and threads for all else.
+// narrow.cu.hpp where A lies along m, by threads.
 #pragma once
 
 #include "../../../core/config.hpp"
@@ -6,247 +6,171 @@
 STRATAGEMM_BEGIN
 
 inline constexpr char cuda_narrow_along_m_text[] = R"cu(
-extern "C" __global__ void __launch_bounds__(256, RESIDENT)
-narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
-    wait_for_earlier();
-    int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    block_of_narrow const block = this_block(p);
-    int const first = block.first, number = block.number, batch = block.batch, begin = block.begin, end = block.end;
-#if ON_TENSOR_CORES
-    /* C^T = B^T A^T. A lane has EACH neighbouring rows of A, each of which is a column of another product. Of the
-       terms of a lane each is NEXT after the one before. Lanes whose rows are all beyond those of the block read
-       what others read. */
-    static_assert(TILE_M == (MICRO_N - SHIFTED) * EACH && (MICRO_N == 8 || !SHIFTED), "rows of a block");
-    constexpr int BESIDE = MICRO_N / 8, SLICES = 8 / BESIDE; /* warps beside each other, and those that share terms */
-    constexpr int NEXT = SHIFTED ? 8 : 1, PIECE = 4 * TERMS, SPAN = (PIECE - 1) * NEXT, STEP = SLICES * PIECE;
-    constexpr int SUMS = TILE_M * 8;
-    int const g = lane / 4, t = lane % 4, slice = warp / BESIDE, start = begin + slice * (SHIFTED ? 1 : PIECE);
-    int const shift = SHIFTED ? place_in_vector(element<IN>(p.a, first, start, batch)) : 0;
-    int const down = warp % BESIDE * 8 * EACH - shift, from = first + down; /* the first row of the warp */
-    bool const some = from + g * EACH < min(p.m, first + TILE_M);
-    int const i0 = some ? from + g * EACH : first - shift;
-    IN const *const a = element<IN>(p.a, i0, 0, batch);
-    IN const *const b = element<IN>(p.b, 0, min(g, COLS - 1), batch);
-    scalar sum[EACH][4] = {};
-    using terms = run_of<IN, TERMS>;
-    auto const add = [&](run_of<IN, EACH> const (&x)[TERMS], terms const &y) {
-#pragma unroll
-        for (int e = 0; e < EACH; ++e) {
-            terms column;
-#pragma unroll
-            for (int l = 0; l < TERMS; ++l) column.x[l] = x[l].x[e];
-            multiply(sum[e], y, terms{}, column);
-        }
-    };
-    auto const factors = [&](int l) {
-        if (B_ALONG_K && !SHIFTED) return *(terms const *)(b + l);
-        terms y;
-#pragma unroll
-        for (int e = 0; e < TERMS; ++e) y.x[e] = b[(l + e * NEXT) * p.b.row];
-        return y;
-    };
-    int l = start + TERMS * NEXT * t;
-    int const until = from + 8 * EACH > p.m && end == p.k ? end - 1 : end;
-    auto const pieces = [&](auto const &ahead) {
-        constexpr int AHEAD = sizeof(ahead);
-        for (; l - TERMS * NEXT * t + (AHEAD - 1) * STEP + SPAN < until; l += AHEAD * STEP) {
-            run_of<IN, EACH> x[AHEAD][TERMS];
-            terms y[AHEAD];
-#pragma unroll
-            for (int s = 0; s < AHEAD; ++s)
-#pragma unroll
-                for (int e = 0; e < TERMS; ++e) x[s][e] = passing(a + (l + s * STEP + e * NEXT) * p.a.col);
-#pragma unroll
-            for (int s = 0; s < AHEAD; ++s) y[s] = factors(l + s * STEP);
-#pragma unroll
-            for (int s = 0; s < AHEAD; ++s) add(x[s], y[s]);
-        }
-    };
-    /* Nothing is read before the first line of A and after its last one: these are added by themselves, element by
-       element where a vector is not within A. All rows of a line are, or 0 times infinity would count for some. */
-    int const least = SHIFTED && from < 0 && start == 0 ? 1 : 0;
-    bool careful = least > 0;
-    for (;; l += STEP, careful = false) {
-        char const two[2] = {}, one[1] = {};
-        if (!careful) pieces(two), pieces(one);
-        if (l - TERMS * NEXT * t >= until) break;
-        run_of<IN, EACH> x[TERMS];
-        terms y = {};
-#pragma unroll
-        for (int e = 0; e < TERMS; ++e) {
-            int const at = l + e * NEXT;
-            bool const there = (at >= least) & (at < until);
-            x[e] = all_if(there, a + at * p.a.col, 1);
-            if (there) y.x[e] = b[at * p.b.row];
-        }
-        add(x, y);
+constexpr int SIDE_BY_SIDE = MICRO_N, DOWN = 256 / SIDE_BY_SIDE;
+static_assert(TILE_M == (SIDE_BY_SIDE - SHIFTED) * EACH, "rows of a block");
+/* Lines that are asked for together, and those of them that are left. */
+constexpr int AHEAD = EACH * COLS > 32 ? 4 : 8, LEFT = sizeof(A_IN) > 1 && EACH * COLS > 24 ? 2 : 4;
+/* Several columns of B come to shared memory, TILE_K terms at a time. WIDTH: columns that are read at a time. The last
+   ones of a row may have no meaning. */
+constexpr int WIDTH = sizeof(scalar) == 4 && COLS > 2 ? 4 : sizeof(scalar) <= 8 ? 2 : 1;
+constexpr int ROW = (COLS + WIDTH - 1) / WIDTH * WIDTH, OF_B = COLS > 1 ? TILE_K * ROW : 0;
+constexpr int ROOM = OF_B > 8 * TILE_M ? OF_B : 8 * TILE_M; /* for B, then for sums of warps */
+using sums_of_thread = scalar[EACH][COLS];
+
+/* The rows of a thread: EACH from i0 on, in every DOWN-th line from `slice` on. Of the lines of a warp, each is eight
+   after the one before. */
+struct rows_of_thread {
+    int at, slice, shift, i0, first; /* first: of the block */
+
+    /* Whether the block has some of them, and whether all are there. */
+    inline bool some(arguments const &p) const { return i0 < min(p.m, first + TILE_M); }
+    inline bool all(arguments const &p) const { return DENSE ? some(p) : i0 + (EACH - 1) * SIDE_BY_SIDE < p.m; }
+    /* How far apart they lie, and how many there are if they are not DENSE. */
+    inline index apart(arguments const &p) const { return DENSE ? 1 : SIDE_BY_SIDE * p.a.row; }
+    inline int there(arguments const &p) const { return i0 >= p.m ? 0 : (p.m - i0 - 1) / SIDE_BY_SIDE + 1; }
+    /* Whether lines hold rows of this thread together with what is before the first line of A, or after its last. */
+    inline bool reads_first(arguments const &p, block_of_narrow const &block) const {
+        return SHIFTED && i0 < 0 && block.begin + slice == 0;
     }
-    auto const add_line = [&](int at) {
-        run_of<IN, EACH> x[TERMS] = {};
-        terms y = {};
-        if (t == 0) {
-            IN const *const line = a + at * p.a.col;
-            x[0] = is_within(p, i0, at) ? all_of(line, 1) : some_of(line, 1, p.m - i0, -i0);
-            y.x[0] = b[at * p.b.row];
-        }
-        add(x, y);
-    };
-    if (least > 0) add_line(0);
-    if (until < end && slice == (SHIFTED ? (until - begin) % 8 : 0)) add_line(until);
-    struct alignas(16) all_sums { scalar x[SLICES * SUMS]; };
-    __shared__ all_sums of_warps;
-    scalar *const room = of_warps.x;
-#pragma unroll
-    for (int e = 0; e < EACH; ++e)
-#pragma unroll
-        for (int c = 0; c < 2; ++c) {
-            int const i = down + (2 * t + c) * EACH + e;
-            if (!SHIFTED || (i >= 0 && i < TILE_M)) room[slice * SUMS + g * TILE_M + i] = sum[e][c];
-        }
-    __syncthreads();
-    finish_block(p, state, first, number, [&](int i, int j) {
-        scalar together = room[j * TILE_M + i];
-#pragma unroll
-        for (int w = 1; w < SLICES; ++w) together = together + room[w * SUMS + j * TILE_M + i];
-        return together;
-    });
-#else
-    constexpr int SIDE_BY_SIDE = MICRO_N, DOWN = 256 / SIDE_BY_SIDE;
-    static_assert(TILE_M == (SIDE_BY_SIDE - SHIFTED) * EACH, "rows of a block");
-    /* Of the lines of a warp, each is eight after the one before. */
-    int const at = lane % SIDE_BY_SIDE, slice = warp + lane / SIDE_BY_SIDE * 8;
-    int const shift = SHIFTED ? place_in_vector(element<A_IN>(p.a, first, begin + warp, batch)) : 0;
-    int const i0 = first + (DENSE ? at * EACH - shift : at);
-    bool const some = i0 < min(p.m, first + TILE_M);
-    bool const all = DENSE ? some : i0 + (EACH - 1) * SIDE_BY_SIDE < p.m;
-    int const there = i0 >= p.m ? 0 : (p.m - i0 - 1) / SIDE_BY_SIDE + 1; /* if it is not DENSE */
-    scalar sum[EACH][COLS] = {};
-    index const apart = DENSE ? 1 : SIDE_BY_SIDE * p.a.row;
-    constexpr int AHEAD = EACH * COLS > 32 ? 4 : 8;
-    /* Lines that hold rows of this thread together with what is before the first line of A, or after its last one. */
-    bool const reads_first = DENSE && some && i0 < 0 && begin + slice == 0;
-    bool const reads_last = DENSE && some && i0 + EACH > p.m && end == p.k;
-    auto const careful = [&](A_IN const *line) {
-        return DENSE ? some_of(line, 1, p.m - i0, -i0) : some_of(line, apart, there);
-    };
-    /* Of lines that are left, so many are asked for together. */
-    constexpr int LEFT = sizeof(A_IN) > 1 && EACH * COLS > 24 ? 2 : 4;
+    inline bool reads_last(arguments const &p, block_of_narrow const &block) const {
+        return DENSE && i0 + EACH > p.m && block.end == p.k;
+    }
+
+    inline run_of<A_IN, EACH> careful(arguments const &p, A_IN const *line) const {
+        return DENSE ? some_of(line, 1, p.m - i0, -i0) : some_of(line, apart(p), there(p));
+    }
     /* Lines l, l + DOWN, ..., which are those of k from `from` on, as far as there are such before `until`. */
-    auto const left_of = [&](auto &v, A_IN const *a, int from, int l, int until) {
-        constexpr int N = sizeof(v) / sizeof(v[0]);
+    inline void left_of(arguments const &p, run_of<A_IN, EACH> (&v)[LEFT], A_IN const *a, int from, int l,
+                        int until) const {
 #pragma unroll
-        for (int x = 0; x < N; ++x) {
+        for (int x = 0; x < LEFT; ++x) {
             int const at = l + x * DOWN;
-            v[x] = all_if((at < until) & all & (!DENSE | is_within(p, i0, from + at)), a + at * p.a.col, apart);
+            v[x] = all_if((at < until) & all(p) & (!DENSE | is_within(p, i0, from + at)), a + at * p.a.col, apart(p));
         }
-        if (DENSE ? i0 < 0 || i0 + EACH > p.m : !all)
+        if (DENSE ? i0 < 0 || i0 + EACH > p.m : !all(p))
 #pragma unroll
-            for (int x = 0; x < N; ++x)
+            for (int x = 0; x < LEFT; ++x)
                 if (int const at = l + x * DOWN; at < until && !(DENSE && is_within(p, i0, from + at)))
-                    v[x] = careful(a + at * p.a.col);
-    };
+                    v[x] = careful(p, a + at * p.a.col);
+    }
+};
+inline rows_of_thread rows_of(arguments const &p, block_of_narrow const &block) {
+    int const warp = threadIdx.x / 32, lane = threadIdx.x % 32, first = block.first;
+    int const at = lane % SIDE_BY_SIDE, slice = warp + lane / SIDE_BY_SIDE * 8;
+    int const shift = SHIFTED ? place_in_vector(element<A_IN>(p.a, first, block.begin + warp, block.batch)) : 0;
+    return {at, slice, shift, first + (DENSE ? at * EACH - shift : at), first};
+}
+
 #if COLS == 1
-    /* A single column of B is read in place, without barriers, so that loads are always in flight. */
-    struct alignas(16) all_sums { scalar x[8 * TILE_M]; };
-    __shared__ all_sums of_warps;
-    scalar *const room = of_warps.x;
-    A_IN const *const a = element<A_IN>(p.a, i0, begin, batch);
-    IN const *const b = element<IN>(p.b, begin, 0, batch);
+/* Adds lines l, l + DOWN, ... times a column of B. */
+template <int N, class LOAD, class THERE>
+inline void add(arguments const &p, sums_of_thread &sum, IN const *b, int l, int until, LOAD const &load,
+                THERE const &is_there) {
+    run_of<A_IN, EACH> v[N];
+    IN y[N];
+    load(v);
+#pragma unroll
+    for (int x = 0; x < N; ++x) y[x] = b[min(l + x * DOWN, until - 1) * p.b.row];
+#pragma unroll
+    for (int x = 0; x < N; ++x) {
+        scalar const factor = is_there(l + x * DOWN) ? number_of_b(p, y[x]) : scalar();
+#pragma unroll
+        for (int e = 0; e < EACH; ++e) sum[e][0] = multiply_add(number_of_a(p, v[x].x[e]), factor, sum[e][0]);
+    }
+}
+/* A single column of B is read in place, without barriers, so that loads are always in flight. */
+inline void multiply_lines(arguments const &p, sums_of_thread &sum, rows_of_thread const &rows,
+                           block_of_narrow const &block, scalar *) {
+    A_IN const *const a = element<A_IN>(p.a, rows.i0, block.begin, block.batch);
+    IN const *const b = element<IN>(p.b, block.begin, 0, block.batch);
     run_of<A_IN, EACH> head = {};
-    if (reads_first) head = careful(element<A_IN>(p.a, i0, 0, batch));
-    int const until = end - begin;
-    auto const add = [&](auto const &ahead, int l, auto const &load, auto const &is_there) {
-        constexpr int N = sizeof(ahead);
-        run_of<A_IN, EACH> v[N];
-        IN y[N];
-        load(v);
-#pragma unroll
-        for (int x = 0; x < N; ++x) y[x] = b[min(l + x * DOWN, until - 1) * p.b.row];
-#pragma unroll
-        for (int x = 0; x < N; ++x) {
-            scalar const factor = is_there(l + x * DOWN) ? number_of_b(p, y[x]) : scalar();
-#pragma unroll
-            for (int e = 0; e < EACH; ++e) sum[e][0] = multiply_add(number_of_a(p, v[x].x[e]), factor, sum[e][0]);
-        }
-    };
-    char const many[AHEAD] = {}, few[LEFT] = {};
-    int l = slice;
-    if (all) {
-        int const safe = reads_last ? until - 1 : until;
-        if (reads_first) l += DOWN;
+    if (rows.reads_first(p, block)) head = rows.careful(p, element<A_IN>(p.a, rows.i0, 0, block.batch));
+    int const until = block.end - block.begin;
+    int l = rows.slice;
+    if (rows.all(p)) {
+        int const safe = rows.reads_last(p, block) ? until - 1 : until;
+        if (rows.reads_first(p, block)) l += DOWN;
         auto const load = [&](auto &v) {
 #pragma unroll
             for (int x = 0; x < AHEAD; ++x) {
                 A_IN const *const line = a + (l + x * DOWN) * p.a.col;
-                v[x] = DENSE ? passing(line) : all_of(line, apart);
+                v[x] = DENSE ? passing(line) : all_of(line, rows.apart(p));
             }
         };
-        for (; l + (AHEAD - 1) * DOWN < safe; l += AHEAD * DOWN) add(many, l, load, [](int) { return true; });
+        for (; l + (AHEAD - 1) * DOWN < safe; l += AHEAD * DOWN)
+            add<AHEAD>(p, sum, b, l, until, load, [](int) { return true; });
     }
-    if (some)
+    if (rows.some(p))
 #pragma unroll 1
         for (; l < until; l += LEFT * DOWN)
-            add(few, l, [&](auto &v) { left_of(v, a, begin, l, until); }, [&](int at) { return at < until; });
-    if (reads_first)
+            add<LEFT>(p, sum, b, l, until, [&](auto &v) { rows.left_of(p, v, a, block.begin, l, until); },
+                      [&](int at) { return at < until; });
+    if (rows.reads_first(p, block))
 #pragma unroll
         for (int e = 0; e < EACH; ++e)
             sum[e][0] = multiply_add(number_of_a(p, head.x[e]), number_of_b(p, b[0]), sum[e][0]);
+}
 #else
-    run_of<A_IN, EACH> head = {};
-    if (reads_first) head = careful(element<A_IN>(p.a, i0, 0, batch));
-    /* Columns that are read at a time. The last ones of a row may have no meaning. */
-    constexpr int WIDTH = sizeof(scalar) == 4 && COLS > 2 ? 4 : sizeof(scalar) <= 8 ? 2 : 1;
-    constexpr int ROW = (COLS + WIDTH - 1) / WIDTH * WIDTH, ROOM = TILE_K * ROW > 8 * TILE_M ? TILE_K * ROW : 8 * TILE_M;
-    struct alignas(16) all_sums { scalar x[ROOM]; };
-    __shared__ all_sums of_warps;
-    scalar *const room = of_warps.x;
+/* TILE_K terms of all columns, of which `left` are there, to shared memory. */
+inline void bring(arguments const &p, scalar *of_b, IN const *b, int left) {
     bool const down = COLS > 1 && (p.b.row < 0 ? -p.b.row : p.b.row) > (p.b.col < 0 ? -p.b.col : p.b.col);
-    for (int from = begin; from < end; from += TILE_K) {
-        IN const *const b = element<IN>(p.b, from, 0, batch);
-        __syncthreads();
 #pragma unroll 8
-        for (int t = threadIdx.x; t < TILE_K * COLS; t += 256) {
-            int const l = down ? t / COLS : t % TILE_K, j = down ? t % COLS : t / TILE_K;
-            room[l * ROW + j] = from + l < end ? number_of_b(p, b[l * p.b.row + j * p.b.col]) : scalar();
-        }
+    for (int t = threadIdx.x; t < TILE_K * COLS; t += 256) {
+        int const l = down ? t / COLS : t % TILE_K, j = down ? t % COLS : t / TILE_K;
+        of_b[l * ROW + j] = l < left ? number_of_b(p, b[l * p.b.row + j * p.b.col]) : scalar();
+    }
+}
+/* Adds a line of A times a row of B. */
+inline void add(arguments const &p, sums_of_thread &sum, run_of<A_IN, EACH> const &v, scalar const *row) {
+#pragma unroll
+    for (int j0 = 0; j0 < COLS; j0 += WIDTH) {
+        run_of<scalar, WIDTH> const y = *(run_of<scalar, WIDTH> const *)(row + j0);
+#pragma unroll
+        for (int j = 0; j < WIDTH && j0 + j < COLS; ++j)
+#pragma unroll
+            for (int e = 0; e < EACH; ++e)
+                sum[e][j0 + j] = multiply_add(number_of_a(p, v.x[e]), y.x[j], sum[e][j0 + j]);
+    }
+}
+inline void multiply_lines(arguments const &p, sums_of_thread &sum, rows_of_thread const &rows,
+                           block_of_narrow const &block, scalar *of_b) {
+    run_of<A_IN, EACH> head = {};
+    if (rows.reads_first(p, block)) head = rows.careful(p, element<A_IN>(p.a, rows.i0, 0, block.batch));
+    for (int from = block.begin; from < block.end; from += TILE_K) {
         __syncthreads();
-        int const until = min(end - from, TILE_K);
-        A_IN const *const a = element<A_IN>(p.a, i0, from, batch);
-        auto const add = [&](int l, auto const &v) {
-#pragma unroll
-            for (int j0 = 0; j0 < COLS; j0 += WIDTH) {
-                run_of<scalar, WIDTH> const y = *(run_of<scalar, WIDTH> const *)(room + l * ROW + j0);
-#pragma unroll
-                for (int j = 0; j < WIDTH && j0 + j < COLS; ++j)
-#pragma unroll
-                    for (int e = 0; e < EACH; ++e)
-                        sum[e][j0 + j] = multiply_add(number_of_a(p, v.x[e]), y.x[j], sum[e][j0 + j]);
-            }
-        };
-        int l = slice;
-        if (all) {
-            int const safe = reads_last && from + until == p.k ? until - 1 : until;
-            if (reads_first && from == 0) add(l, head), l += DOWN;
+        bring(p, of_b, element<IN>(p.b, from, 0, block.batch), block.end - from);
+        __syncthreads();
+        int const until = min(block.end - from, TILE_K);
+        A_IN const *const a = element<A_IN>(p.a, rows.i0, from, block.batch);
+        int l = rows.slice;
+        if (rows.all(p)) {
+            int const safe = rows.reads_last(p, block) && from + until == p.k ? until - 1 : until;
+            if (rows.reads_first(p, block) && from == 0) add(p, sum, head, of_b + l * ROW), l += DOWN;
             for (; l + (AHEAD - 1) * DOWN < safe; l += AHEAD * DOWN) {
                 run_of<A_IN, EACH> v[AHEAD];
 #pragma unroll
-                for (int x = 0; x < AHEAD; ++x) v[x] = all_of(a + (l + x * DOWN) * p.a.col, apart);
+                for (int x = 0; x < AHEAD; ++x) v[x] = all_of(a + (l + x * DOWN) * p.a.col, rows.apart(p));
 #pragma unroll
-                for (int x = 0; x < AHEAD; ++x) add(l + x * DOWN, v[x]);
+                for (int x = 0; x < AHEAD; ++x) add(p, sum, v[x], of_b + (l + x * DOWN) * ROW);
             }
         }
-        if (some)
+        if (rows.some(p))
 #pragma unroll 1
             for (; l < until; l += LEFT * DOWN) {
                 run_of<A_IN, EACH> v[LEFT];
-                left_of(v, a, from, l, until);
+                rows.left_of(p, v, a, from, l, until);
 #pragma unroll
                 for (int x = 0; x < LEFT; ++x)
-                    if (l + x * DOWN < until) add(l + x * DOWN, v[x]);
+                    if (l + x * DOWN < until) add(p, sum, v[x], of_b + (l + x * DOWN) * ROW);
             }
     }
+}
 #endif
-    /* A column at a time: those of a warp that have the same rows, then the warps. */
+
+/* A column at a time: adds up the sums of lanes of a warp that have the same rows, then those of the warps. */
+inline void store_sums_of_threads(arguments const &p, epilogue_state const &state, sums_of_thread const &sum,
+                                  rows_of_thread const &rows, scalar *room, int first, int number) {
+    int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 #if TOGETHER
     extern __shared__ __align__(16) char memory[];
     scalar *const sums = (scalar *)memory;
@@ -259,7 +183,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
             scalar one = sum[e][j];
 #pragma unroll
             for (int apart = SIDE_BY_SIDE; apart < 32; apart *= 2) one = one + from_lane(one, lane ^ apart);
-            int const i = DENSE ? at * EACH + e - shift : e * SIDE_BY_SIDE + at;
+            int const i = DENSE ? rows.at * EACH + e - rows.shift : e * SIDE_BY_SIDE + rows.at;
             if (lane < SIDE_BY_SIDE && (!SHIFTED || (i >= 0 && i < TILE_M))) room[warp * TILE_M + i] = one;
         }
         __syncthreads();
@@ -277,7 +201,18 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
 #if TOGETHER
     add_up_blocks(p, state, sums, first, number);
 #endif
-#endif
+}
+
+extern "C" __global__ void __launch_bounds__(256, RESIDENT)
+narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
+    wait_for_earlier();
+    block_of_narrow const block = this_block(p);
+    struct alignas(16) all_sums { scalar x[ROOM]; };
+    __shared__ all_sums of_warps;
+    rows_of_thread const rows = rows_of(p, block);
+    sums_of_thread sum = {};
+    multiply_lines(p, sum, rows, block, of_warps.x);
+    store_sums_of_threads(p, state, sum, rows, of_warps.x, block.first, block.number);
 }
 )cu";
 
