@@ -51,7 +51,7 @@ trap 'rm -f "$said" "$rates"' EXIT
 policies='installed host strassen(host) ozaki(host) ozaki(fp64)'
 round=0
 while [ $round -lt "$rounds" ]; do
-    for block in 32 64 128 256 512 1024; do
+    for block in 32 128 512 2048; do
         for policy in $policies; do
             if [ "$policy" = installed ] && [ $block -ne 32 ]; then continue; fi # ScaLAPACK's own block
             form="$preload -x STRATAGEMM_POLICY=$policy -x STRATAGEMM_BLAS_BLOCK=$block"

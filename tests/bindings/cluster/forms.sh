@@ -1,6 +1,7 @@
 # shellcheck shell=sh
 # What scripts share that run programs of several processes. They set `library`, the one to preload, and `folder`, that of
 # libblas.so.3, which may be empty.
+export OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 failed=0
 wrong() {
     printf '%s\n%s\n\n' "$*" "$said"
