@@ -20,7 +20,7 @@ multiplies() {
         "$program" "$size" 64 "$times" >"$said" 2>&1 || result=$?
     rate=$(awk '/^right/ { print $2 }' "$said")
 }
-on_one='mpirun --oversubscribe --bind-to none'
+on_one="$(command -v mpirun.openmpi || echo mpirun) --oversubscribe --bind-to none"
 
 echo "pdgemm $size x $size x $size, one thread a process, median of $rounds rounds, checked"
 printf '%-24s %-26s %10s\n' where BLAS GFLOP/s
@@ -65,7 +65,7 @@ while [ $round -lt "$rounds" ]; do
     round=$((round + 1))
 done
 echo
-echo "on 2 processes by blocks (STRATAGEMM_BLAS_BLOCK): GFLOP/s, and the ratio to the installed BLAS, whose blocks have 32"
+echo "2 processes, by STRATAGEMM_BLAS_BLOCK: GFLOP/s, and the ratio to the installed BLAS, whose blocks have 32"
 sort -k1,1 -k2,2n -k3,3n "$rates" | awk '
     { key = $1 " " $2; if (key != before) { n = 0; keys[++count] = key; before = key } value[key, ++n] = $3; number[key] = n }
     function median(key) { return value[key, int((number[key] + 1) / 2)] }

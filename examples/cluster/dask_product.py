@@ -28,7 +28,7 @@ def multiply_add(a, b, c, policy):
 
 
 def matmul(a, b, policy="host"):
-    """A B for arrays of Dask: for each tile of the result a chain of products, which adds one pair of tiles after another."""
+    """A B for arrays of Dask: each tile of the result is a chain of products, which adds one pair of tiles after another."""
     left, right = a.to_delayed(), b.to_delayed()
     step = dask.delayed(multiply_add, pure=True)
 

@@ -99,12 +99,11 @@ double element(int which, int i, int j) {
 
 // The part of a rows x cols matrix that lies with this process, by columns.
 struct part {
-    int rows, cols, tile;
-    int local_rows, local_cols;
+    int tile, local_rows, local_cols;
     int descriptor[9];
     std::vector<double> data;
 
-    part(process_grid const& grid, int m, int n, int side) : rows(m), cols(n), tile(side), grid_(grid) {
+    part(process_grid const& grid, int m, int n, int side) : tile(side), grid_(grid) {
         local_rows = numroc_(&m, &tile, &grid.row, &zero, &grid.rows);
         local_cols = numroc_(&n, &tile, &grid.col, &zero, &grid.cols);
         int const lda = std::max(local_rows, 1);
@@ -154,7 +153,7 @@ std::vector<int> sample(int n, int salt) {
 template <class F>
 double worst_error(int k, std::vector<int> const& rows, std::vector<int> const& cols, F const& computed) {
     auto const m = static_cast<sg::index_t>(rows.size()), n = static_cast<sg::index_t>(cols.size());
-    sg::matrix<double> a(m, k), b(k, n), sum(m, n), sizes(m, n);
+    sg::matrix<double> a(m, k), b(k, n), sum(m, n), bound(m, n);
     for (int p = 0; p < k; ++p) {
         for (sg::index_t i = 0; i < m; ++i) a(i, p) = element(0, rows[static_cast<std::size_t>(i)], p);
         for (sg::index_t j = 0; j < n; ++j) b(p, j) = element(1, p, cols[static_cast<std::size_t>(j)]);
@@ -164,12 +163,12 @@ double worst_error(int k, std::vector<int> const& rows, std::vector<int> const& 
         for (sg::index_t i = 0; i < m; ++i) a(i, p) = std::abs(a(i, p));
         for (sg::index_t j = 0; j < n; ++j) b(p, j) = std::abs(b(p, j));
     }
-    sg::gemm(sg::reference{}, a, b, sizes);
+    sg::gemm(sg::reference{}, a, b, bound);
     double worst = 0;
     for (sg::index_t i = 0; i < m; ++i)
         for (sg::index_t j = 0; j < n; ++j) {
             double const x = computed(static_cast<std::size_t>(i), static_cast<std::size_t>(j));
-            double const error = std::abs(x - sum(i, j)) / (k * 0x1p-53 * sizes(i, j));
+            double const error = std::abs(x - sum(i, j)) / (k * 0x1p-53 * bound(i, j));
             worst = error <= worst ? worst : std::isnan(error) ? HUGE_VAL : error;
         }
     return worst;

@@ -8,6 +8,7 @@
 # environment but what -x names, as over ssh. Needs Open MPI, iproute2 and util-linux, and the right to make namespaces;
 # ends with 77 and says so without them. Nothing is left when it ends.
 set -eu
+mpirun=$(command -v mpirun.openmpi || echo mpirun) # Debian's name, where there is more than one MPI
 
 lone() { # COMMAND...   in namespaces of its own, which end with it
     rights=
@@ -17,7 +18,7 @@ lone() { # COMMAND...   in namespaces of its own, which end with it
 }
 
 if [ "${1:-}" != --inside ]; then
-    for tool in mpirun ip hostname unshare nsenter; do
+    for tool in "$mpirun" ip hostname unshare nsenter; do
         command -v "$tool" >/dev/null && continue
         echo "skipped: no $tool here (Debian: openmpi-bin, iproute2, util-linux)"
         exit 77
@@ -56,6 +57,7 @@ exec $on_second env -i PATH="$PATH" HOME="${HOME:-/}" \\
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 sh -c "\$*"
 TEXT
 chmod +x "$folder/agent"
-OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --host 10.77.0.1:64,10.77.0.2:64 --map-by node --bind-to none \
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+"$mpirun" --host 10.77.0.1:64,10.77.0.2:64 --map-by node --bind-to none \
     --mca plm_rsh_agent "$folder/agent" --mca btl tcp,self --mca btl_tcp_if_include 10.77.0.0/24 \
     --mca oob_tcp_if_include 10.77.0.0/24 "$@"

@@ -14,8 +14,7 @@ starts() {
     shift
     echo "an earlier result" >"$place/c.npy"
     : >"$place/said"
-    timeout 100 mpirun --oversubscribe --bind-to none -np 3 -x "LD_PRELOAD=$preloaded" -x OMP_NUM_THREADS=1 "$program" "$@" \
-        >"$place/said" 2>&1 &
+    timeout 100 "$mpirun" --oversubscribe --bind-to none -np 3 -x "LD_PRELOAD=$preloaded" "$program" "$@" >"$place/said" 2>&1 &
     started=$!
 }
 # fails TEXT   what was started ends with an error and the text, and there is no result, nor an earlier one.

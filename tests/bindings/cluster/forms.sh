@@ -2,6 +2,8 @@
 # What scripts share that run programs of several processes. They set `library`, the one to preload, and `folder`, that of
 # libblas.so.3, which may be empty.
 export OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# Debian's name, where there is more than one MPI.
+mpirun=$(command -v mpirun.openmpi || echo mpirun)
 failed=0
 wrong() {
     printf '%s\n%s\n\n' "$*" "$said"

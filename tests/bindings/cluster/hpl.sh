@@ -6,7 +6,7 @@ set -u
 library=$1 folder=${2:-}
 . "$(dirname "$0")/forms.sh"
 example=/usr/share/doc/hpcc/examples/_hpccinf.txt
-if ! command -v mpirun >/dev/null || ! command -v hpcc >/dev/null || [ ! -e "$example" ]; then
+if ! command -v "$mpirun" >/dev/null || ! command -v hpcc >/dev/null || [ ! -e "$example" ]; then
     echo "skipped: no HPL here (Debian: openmpi-bin, hpcc)"
     exit 77
 fi
@@ -20,7 +20,8 @@ sed -e "s/^1000 *Ns/${HPL_SIDE:-1000} Ns/" -e 's/^1 *# of NBs/2 # of NBs/' -e 's
 solves() {
     rm -f hpccoutf.txt
     # shellcheck disable=SC2086
-    said=$(mpirun --oversubscribe --bind-to none -np 2 $form -x "STRATAGEMM_POLICY=$1" -x STRATAGEMM_BLAS_REPORT=1 hpcc 2>&1)
+    said=$("$mpirun" --oversubscribe --bind-to none -np 2 $form -x "STRATAGEMM_POLICY=$1" -x STRATAGEMM_BLAS_REPORT=1 \
+        hpcc 2>&1)
     for routine in cblas_dgemm cblas_dtrsm; do
         [ -n "$(calls $routine)" ] || wrong "$form $1: $routine is not called, or left beneath"
     done

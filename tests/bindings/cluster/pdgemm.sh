@@ -8,10 +8,10 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 case $start in
 *.sh) start="sh $start" ;;
-*) start="$start --oversubscribe --bind-to none" ;;
+*) start="$mpirun --oversubscribe --bind-to none" ;;
 esac
 
-# multiplies BLOCK PROCESSES VARIABLE=VALUE... -- ARGUMENTS...   sets `said`; each process multiplies here, in blocks so large.
+# multiplies BLOCK PROCESSES VARIABLE=VALUE... -- ARGUMENTS...   sets `said`; all processes multiply here, in such blocks.
 multiplies() {
     block=$1 processes=$2 variables=
     shift 2
@@ -39,7 +39,7 @@ for one in $forms; do
 done
 large=$(calls dgemm_)
 case $start in
-mpirun*)
+*mpirun*)
     multiplies 32 2 STRATAGEMM_BLAS_BLOCK=32 -- 601x503x1307 64 1
     [ "$(calls dgemm_)" -gt "$large" ] || wrong "$form: blocks of 32 take no more calls than $large"
     multiplies 512 4 'STRATAGEMM_POLICY=strassen(host)' -- 150x100x1000 200 1 # three of the processes have nothing of C

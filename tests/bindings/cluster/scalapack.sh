@@ -9,7 +9,7 @@ testers=${SCALAPACK_TESTERS:-}
 for place in /usr/lib/*/scalapack/openmpi-tests/PBLAS; do
     if [ -z "$testers" ] && [ -x "$place/dpb3tst" ]; then testers=$place; fi
 done
-if ! command -v mpirun >/dev/null || [ ! -x "$testers/dpb3tst" ]; then
+if ! command -v "$mpirun" >/dev/null || [ ! -x "$testers/dpb3tst" ]; then
     echo "skipped: no testers of ScaLAPACK here (Debian: openmpi-bin, scalapack-mpi-test)"
     exit 77
 fi
@@ -22,7 +22,7 @@ passed=0
 # judge TYPE POLICY   All routines of the summary passed all of their tests, on every grid that four processes make.
 judge() {
     # shellcheck disable=SC2086
-    said=$(mpirun --oversubscribe --bind-to none -np 4 $form -x "STRATAGEMM_POLICY=$2" -x STRATAGEMM_BLAS_REPORT=1 \
+    said=$("$mpirun" --oversubscribe --bind-to none -np 4 $form -x "STRATAGEMM_POLICY=$2" -x STRATAGEMM_BLAS_REPORT=1 \
         "$testers/${1}pb3tst" 2>&1)
     case $1 in s | d) routines=8 ;; *) routines=11 ;; esac
     good=$(printf '%s\n' "$said" | awk '$1 == "|" && $3 > 0 && $3 == $4 && $5 == 0 && $6 == 0' | wc -l)
