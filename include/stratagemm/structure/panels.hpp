@@ -140,7 +140,9 @@ private:
         synchronize();
     }
     void gather(file_view<T> const& to) const {
-        for (panel const& from : parts_) write_panel<T>(from.queue, from.data, rows_of(to, from)).or_throw();
+        for (panel const& from : parts_)
+            write_panel(from.queue, stratagemm::view<T const, space>(from.data), rows_of(to, from))
+                .or_throw();
     }
 
     index_t rows_ = 0, cols_ = 0, height_ = 0;

@@ -71,4 +71,29 @@ int wrong_products(std::vector<Policy> const& devices) {
     return wrong;
 }
 
+// Counts products over some of the devices that have other bits than those over one. over(device) is the base.
+template <class T, class Over, class Policy>
+int different_bits(Over const& over, std::vector<Policy> const& all) {
+    auto const a = support::fractions<T>(70, 90, 1), b = support::fractions<T>(90, 130, 2);
+    int different = 0;
+    for (index_t const height : {0, 11}) {
+        sg::matrix<T> first(70, 130);
+        for (std::size_t count = 1; count <= all.size(); ++count) {
+            if (height == 0 && 8 % count != 0) continue;
+            std::vector<Policy> const devices(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
+            std::vector<decltype(over(all[0]))> bases;
+            for (Policy const& one : devices) bases.push_back(over(one));
+            auto const pa = scattered(devices, a, {.height = height}), pb = scattered(devices, b);
+            sg::panels<T, Policy> pc(devices, 70, 130, {.height = height});
+            sg::gemm(sg::out_of_core<decltype(over(all[0]))>(bases), pa, pb, pc);
+            auto const c = gathered(pc);
+            if (count == 1)
+                first = c;
+            else
+                different += !support::same_bits(c, first);
+        }
+    }
+    return different;
+}
+
 } // namespace panel_tests

@@ -100,8 +100,7 @@ status read_panel(Queue const& queue, file_view<T const> const& from, view<T, Sp
         return or_no_memory([&] { return send_by_host(queue, file_operations{}, from, to); });
 }
 template <class T, class Space, class Queue>
-status write_panel(Queue const& queue, std::type_identity_t<view<T const, Space>> const& from,
-                   file_view<T> const& to) {
+status write_panel(Queue const& queue, view<T const, Space> const& from, file_view<T> const& to) {
     if constexpr (std::is_same_v<Queue, host_queue>) {
         return file_operations{}.copy_async(from, to);
     } else {
