@@ -67,29 +67,13 @@ public:
     }
 
     template <class S>
-    footprint workspace(S const& s) const {
-        footprint all;
-        with_chosen(s, [&](auto const& policy) { all = policy.workspace(s); });
-        return all;
-    }
+    footprint workspace(S const& s) const;
     template <class S>
-    bound error_bound(S const& s) const {
-        bound b;
-        with_chosen(s, [&](auto const& policy) { b = policy.error_bound(s); });
-        return b;
-    }
+    bound error_bound(S const& s) const;
     template <class S>
-    double estimate(S const& s) const {
-        double seconds = infinite<double>();
-        with_chosen(s, [&](auto const& policy) { seconds = policy.estimate(s); });
-        return seconds;
-    }
+    double estimate(S const& s) const;
     template <class S>
-    std::string describe(S const& s) const {
-        std::string text = "nothing keeps to the options";
-        with_chosen(s, [&](auto const& policy) { text = policy.describe(s); });
-        return "automatic: " + text;
-    }
+    std::string describe(S const& s) const;
 
     // What takes operands on the host.
     auto from_host() const {
@@ -101,43 +85,11 @@ public:
 
     // All candidates for products of a shape, with what is predicted of them, and why each is taken or not.
     template <class S>
-    explanation explain(S const& s) const {
-        explanation e{automatic_parts::text_of(s), {}};
-        limits const most = limits_for(s);
-        int const chosen = choice_for(s);
-        auto const times = measured(s);
-        each_candidate<S>([&](int i, auto const& policy) {
-            e.candidates.push_back(explained(i, policy, s, most));
-            auto& x = e.candidates.back();
-            x.taken = i == chosen, x.measured = times.of(policy.describe(to_choose_by(s)));
-        });
-        auto const* const taken = e.taken();
-        int at = 0;
-        each_candidate<S>([&](int i, auto const&) {
-            auto& x = e.candidates[static_cast<std::size_t>(at++)];
-            bool const by_times = taken && taken->measured > 0;
-            if (x.taken)
-                x.reason = by_times                ? "measured to be the fastest"
-                           : i == backend_for<S>() ? "nothing else is faster by enough"
-                                                   : "the fastest";
-            if (x.reason.empty() && (!by_times || x.measured > 0))
-                x.reason = automatic_parts::text_of_time(by_times ? x.measured / taken->measured
-                                                                  : times_as_long(i, chosen, s));
-            if (x.reason.empty()) x.reason = "was not measured";
-        });
-        return e;
-    }
+    explanation explain(S const& s) const;
 
     // What is wrong with the options, or why no candidate keeps to them.
     template <class S>
-    status check(S const& s) const {
-        if (!(options_.tolerance >= 0 && options_.tolerance < 1))
-            return failure(errc::argument, "automatic: `tolerance` is at least 0 and less than 1");
-        if (!(options_.bound >= 0)) return failure(errc::argument, "automatic: `bound` must not be negative");
-        if (choice_for(s) != none) return {};
-        return failure(errc::argument, "automatic",
-                       "no candidate keeps to the options for this product; explain() says why");
-    }
+    status check(S const& s) const;
 
     // As the backend does a small product, where that is what is chosen.
     template <class P>
@@ -153,18 +105,9 @@ public:
     }
     // The workspace of a product that is known, where what is chosen tells.
     template <class P>
-    footprint workspace_for(P const& p) const {
-        footprint all;
-        with_chosen(p.shape(), [&](auto const& policy) { all = need_of(policy, p); });
-        return all;
-    }
+    footprint workspace_for(P const& p) const;
     template <class P>
-    status operator()(P const& p, arena& memory) const {
-        auto const s = p.shape();
-        status done;
-        if (!with_chosen(s, [&](auto const& policy) { done = run_one(policy, p, memory); })) return check(s);
-        return done;
-    }
+    status operator()(P const& p, arena& memory) const;
 
     // For tune(): f(description, run) for each candidate that keeps to the options; run(last) multiplies, and waits after
     // the last product.
@@ -232,31 +175,7 @@ private:
     }
     // By stored times, where there are any; else by estimates, a candidate of another memory against the best of this one.
     template <class S>
-    [[gnu::cold]] int choose(S const& s) const {
-        S const by = to_choose_by(s);
-        auto const times = measured(s);
-        int best = none;
-        if (!times.all.empty())
-            best = fastest(s, [&](int, auto const& policy) { return times.of(policy.describe(by)); });
-        if (best != none) return best;
-        best = fastest(s, [&]<class Policy>(int i, Policy const& policy) {
-            constexpr int backend = backend_for<S>();
-            if constexpr (backend != none) // estimates of devices take longest, and this one has many
-                if (!options_.normwise && automatic_parts::only_by_norms<Policy, candidate<backend>>)
-                    return -1.0;
-            if constexpr (automatic_parts::crosses<Policy>)
-                return -1.0;
-            else
-                return policy.estimate(by) * (i == backend_for<S>() ? worth_changing : 1);
-        });
-        if constexpr (has_crossing && automatic_parts::is_candidate<candidate<count - 1>, S>) {
-            S const all = with_all_threads(s);
-            bool const faster =
-                best == none || seconds_of(count - 1, all) < worth_changing * seconds_of(best, all);
-            if (faster && keeps_to_options(count - 1, s)) best = count - 1;
-        }
-        return best;
-    }
+    [[gnu::cold]] int choose(S const& s) const;
     // The fastest candidate that keeps to the options. seconds_by(number, policy) is negative for no candidate.
     template <class S, class F>
     int fastest(S const& s, F const& seconds_by) const {
@@ -393,6 +312,125 @@ private:
     shared<table> known_;
 };
 
+// What asks candidates is not in the class: a compiler does not compile functions anew that stratagemm::kernels holds, unless
+// they are inline.
+
+template <policy First, policy... Others>
+template <class S>
+footprint automatic<First, Others...>::workspace(S const& s) const {
+    footprint all;
+    with_chosen(s, [&](auto const& policy) { all = policy.workspace(s); });
+    return all;
+}
+
+template <policy First, policy... Others>
+template <class S>
+bound automatic<First, Others...>::error_bound(S const& s) const {
+    bound b;
+    with_chosen(s, [&](auto const& policy) { b = policy.error_bound(s); });
+    return b;
+}
+
+template <policy First, policy... Others>
+template <class S>
+double automatic<First, Others...>::estimate(S const& s) const {
+    double seconds = infinite<double>();
+    with_chosen(s, [&](auto const& policy) { seconds = policy.estimate(s); });
+    return seconds;
+}
+
+template <policy First, policy... Others>
+template <class S>
+std::string automatic<First, Others...>::describe(S const& s) const {
+    std::string text = "nothing keeps to the options";
+    with_chosen(s, [&](auto const& policy) { text = policy.describe(s); });
+    return "automatic: " + text;
+}
+
+template <policy First, policy... Others>
+template <class S>
+explanation automatic<First, Others...>::explain(S const& s) const {
+    explanation e{automatic_parts::text_of(s), {}};
+    limits const most = limits_for(s);
+    int const chosen = choice_for(s);
+    auto const times = measured(s);
+    each_candidate<S>([&](int i, auto const& policy) {
+        e.candidates.push_back(explained(i, policy, s, most));
+        auto& x = e.candidates.back();
+        x.taken = i == chosen, x.measured = times.of(policy.describe(to_choose_by(s)));
+    });
+    auto const* const taken = e.taken();
+    int at = 0;
+    each_candidate<S>([&](int i, auto const&) {
+        auto& x = e.candidates[static_cast<std::size_t>(at++)];
+        bool const by_times = taken && taken->measured > 0;
+        if (x.taken)
+            x.reason = by_times                ? "measured to be the fastest"
+                       : i == backend_for<S>() ? "nothing else is faster by enough"
+                                               : "the fastest";
+        if (x.reason.empty() && (!by_times || x.measured > 0))
+            x.reason = automatic_parts::text_of_time(by_times ? x.measured / taken->measured
+                                                              : times_as_long(i, chosen, s));
+        if (x.reason.empty()) x.reason = "was not measured";
+    });
+    return e;
+}
+
+template <policy First, policy... Others>
+template <class S>
+status automatic<First, Others...>::check(S const& s) const {
+    if (!(options_.tolerance >= 0 && options_.tolerance < 1))
+        return failure(errc::argument, "automatic: `tolerance` is at least 0 and less than 1");
+    if (!(options_.bound >= 0)) return failure(errc::argument, "automatic: `bound` must not be negative");
+    if (choice_for(s) != none) return {};
+    return failure(errc::argument, "automatic",
+                   "no candidate keeps to the options for this product; explain() says why");
+}
+
+template <policy First, policy... Others>
+template <class P>
+footprint automatic<First, Others...>::workspace_for(P const& p) const {
+    footprint all;
+    with_chosen(p.shape(), [&](auto const& policy) { all = need_of(policy, p); });
+    return all;
+}
+
+template <policy First, policy... Others>
+template <class P>
+status automatic<First, Others...>::operator()(P const& p, arena& memory) const {
+    auto const s = p.shape();
+    status done;
+    if (!with_chosen(s, [&](auto const& policy) { done = run_one(policy, p, memory); })) return check(s);
+    return done;
+}
+
+template <policy First, policy... Others>
+template <class S>
+int automatic<First, Others...>::choose(S const& s) const {
+    S const by = to_choose_by(s);
+    auto const times = measured(s);
+    int best = none;
+    if (!times.all.empty())
+        best = fastest(s, [&](int, auto const& policy) { return times.of(policy.describe(by)); });
+    if (best != none) return best;
+    best = fastest(s, [&]<class Policy>(int i, Policy const& policy) {
+        constexpr int backend = backend_for<S>();
+        if constexpr (backend != none) // estimates of devices take longest, and this one has many
+            if (!options_.normwise && automatic_parts::only_by_norms<Policy, candidate<backend>>) return -1.0;
+        if constexpr (automatic_parts::crosses<Policy>)
+            return -1.0;
+        else
+            return policy.estimate(by) * (i == backend_for<S>() ? worth_changing : 1);
+    });
+    if constexpr (has_crossing && automatic_parts::is_candidate<candidate<count - 1>, S>) {
+        S const all = with_all_threads(s);
+        bool const faster =
+            best == none || seconds_of(count - 1, all) < worth_changing * seconds_of(best, all);
+        if (faster && keeps_to_options(count - 1, s)) best = count - 1;
+    }
+    return best;
+}
+
 template <policy First, policy... Others>
 automatic(First, Others...) -> automatic<First, Others...>;
 template <policy A>
@@ -416,3 +454,7 @@ requires(!std::is_same_v<typename First::space, host_memory> &&
 };
 
 STRATAGEMM_END
+
+#ifdef STRATAGEMM_COMPILED_KERNELS
+#    include "automatic/instances.hpp" // declares instances of the template above
+#endif
