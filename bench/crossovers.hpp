@@ -1,7 +1,8 @@
-// Where one way to multiply becomes faster than another: ./dev crossovers. What estimate() predicts stands beside what is
-// measured, so that a reader sees where a choice by estimates goes wrong.
-//   Strassen's product by its levels, against the size; emulation by its slices and moduli, error and time; products of a
-//   sparse matrix against the dense product, by density; and, over a device, out_of_core by the memory that it may take.
+// Where one way to multiply becomes faster than another: ./dev crossovers. What estimate() predicts stands beside what
+// is measured, so that a reader sees where a choice by estimates goes wrong.
+//   Strassen's product by its levels, against the size; emulation by its slices and moduli, error and time; products of
+//   a sparse matrix against the dense product, by density; and, over a device, out_of_core by the memory that it may
+//   take.
 // A program of a backend makes its policy and says the sizes. Rounds run all ways in turn.
 #pragma once
 

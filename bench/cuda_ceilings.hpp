@@ -1,5 +1,6 @@
-// What the tensor cores of an NVIDIA device can do at most, measured: warpgroups multiply tiles in shared memory, again and
-// again (sm_90a), and warps multiply doubles in registers (sm_90). Operands are random, because constants draw less power.
+// What the tensor cores of an NVIDIA device can do at most, measured: warpgroups multiply tiles in shared memory, again
+// and again (sm_90a), and warps multiply doubles in registers (sm_90). Operands are random, because constants draw less
+// power.
 // Other devices have no figure: their tensor cores are left out.
 #pragma once
 
@@ -19,8 +20,8 @@ KERNEL(256) doubles(index steps, BUFFER(float, out)) {
     for (index at = 0; at < steps; ++at)
 #pragma unroll
         for (int s = 0; s < 4; ++s)
-            asm volatile("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, "
-                         "%11}, {%12, %13, %14, %15}, {%0, %1, %2, %3};"
+            asm volatile("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, "
+                         "{%4, %5, %6, %7, %8, %9, %10, %11}, {%12, %13, %14, %15}, {%0, %1, %2, %3};"
                          : "+d"(sum[s][0]), "+d"(sum[s][1]), "+d"(sum[s][2]), "+d"(sum[s][3])
                          : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]),
                            "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
