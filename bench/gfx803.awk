@@ -57,7 +57,10 @@ END {
         "operations for a byte. 256 GB/s times 4 is 1024. Tiles of 128 x 128 do 32 operations for a byte: memory then allows " \
         "8192, more than the arithmetic."
     print "note\t542 GFLOP/s: no file of this repository says how that was counted, and neither the arithmetic, the memory nor " \
-        "the shared memory of the card gives it alone. It is 7.6% of the arithmetic and 0.53 of the ceiling of tiles of 16 x 16."
+        "the shared memory of the card gives it alone. It is 7.6% of the arithmetic and 0.53 of the ceiling of tiles of 16 x 16. " \
+        "One count comes to it: 1024 from memory and then, not at the same time, one multiply-add for two floats from shared " \
+        "memory, which is 1152 at a clock of 1 GHz; 1 / (1 / 1024 + 1 / 1152) is 542. At the 1545 MHz of this card the same " \
+        "count gives " sprintf("%.0f", 1 / (1 / (4 * memory) + 4 / shared)) "."
     if (pairs != "") print "section\tHalf precision\nnote\tInstructions of " pairs ". Half gains bytes here, and no arithmetic."
     print "section\tRegisters, shared memory and occupancy"
     print "note\tA lane may have 256 registers (VGPRs) and a unit has 65536 bytes of shared memory; together they say how many waves, " \
