@@ -39,20 +39,16 @@ struct cuda_counts {
     // `slower`: the factor of the tile. `most`: what need not be told exactly if it is more.
     double cycles(cuda_tile_costs const& cost, double slower, double most = 1e300) const {
         using kind = cuda_cost;
-        double const lies =
-            (direct ? cost[kind::direct] : 1) *
-            (row == 0 ? 1 : cost[static_cast<kind>(static_cast<int>(kind::lies_tn) + row - 1)]);
-        double const multiplies = cycles_of_step(cost) * lies;
+        double const multiplies = multiplying(cost), comes = coming(cost), moves = moving(cost, busy);
         double const beside = real(resident);
         double const begins =
-            slower * cost[kind::begin] + (added ? cost[kind::add] + parts * cost[kind::add_part] : 0) +
-            (copied > 0
-                 ? cost[kind::copy] + copied * cost[kind::copy_byte] + 2 * beyond(cost) * cost[kind::memory]
-                 : 0);
-        double const at_least = full_steps * beside + (none_left ? 0 : last_steps * last_beside);
-        if (begins + slower * at_least * multiplies > most) return 2 * most;
-        double const comes = fetched * cost[kind::fetch] + within * cost[kind::fetch_within] +
-                             gathered * cost[kind::gather] + changed * cost[kind::change];
+            beginning(cost, slower) + (added ? cost[kind::add] + parts * cost[kind::add_part] : 0);
+        double const adds = sums * cost[kind::sum] + finished_apart * cost[kind::finish] +
+                            (clustered ? cost[kind::cluster] + in_cluster * cost[kind::cluster_sum] : 0);
+        // Most ways are left out here, by what they take if nothing delays anything else.
+        double const steps = full_steps * beside + (none_left ? 0 : last_steps * last_beside),
+                     at_least = slower * steps * more(multiplies, comes);
+        if (begins + more(at_least, moves) + adds > most) return 2 * most;
         double const waits = cost[kind::wait] / stages + (changed > 0 ? cost[kind::wait_changed] : 0) +
                              chain * cost[kind::chain];
         double const stores = stored * cost[aligned ? kind::store : kind::store_apart] + cost[kind::block] +
@@ -66,16 +62,15 @@ struct cuda_counts {
                 ? 0
                 : cost[kind::tile] + last_beside * (has_tail ? stores_of_tail : stores) +
                       last_steps * longest(last_beside * multiplies * alone, last_beside * comes, waits);
-        double const by_all = cost[kind::memory], by_one = cost[kind::memory_of_one] / busy;
-        double const moves =
-            (moved * (by_all > by_one ? by_all : by_one) + across * cost[kind::memory_across]) *
-            (gathers ? cost[kind::apart] : 1);
-        double const adds = sums * cost[kind::sum] + finished_apart * cost[kind::finish] +
-                            (clustered ? cost[kind::cluster] + in_cluster * cost[kind::cluster_sum] : 0);
         double const queued = cost[kind::launch] * (1 + added + (copied > 0));
         double const takes = begins + longest(slower * (all + last), moves, 0) + adds;
         // The host queues products while the device runs others: they hardly delay each other.
         return __builtin_sqrt(longest(takes * takes, queued * queued, 0));
+    }
+    // What the same takes at least in any number of parts of k: as if all multiprocessors had as many steps.
+    double at_least_in_parts(cuda_tile_costs const& cost, double slower) const {
+        return beginning(cost, slower) +
+               more(slower * even_steps * more(multiplying(cost), coming(cost)), moving(cost, 1));
     }
 
     int units = 1, resident = 1; // multiprocessors, and blocks of each
@@ -89,6 +84,7 @@ struct cuda_counts {
     // multiprocessor, and its steps; the part of the multiprocessors that have any block.
     double full_rounds = 0, full_steps = 0, last_beside = 1, last_steps = 0, busy = 1;
     bool none_left = false;
+    double even_steps = 0;                 // of each multiprocessor, if all had as many
     double stored = 0, stored_of_tail = 0; // bytes that a block stores, and one of a tail
     bool aligned = false;                  // in whole lines, which begin at multiples of 16 bytes
     // Instructions of the epilogue: for the elements that a block finishes in its round; and for each multiprocessor, for
@@ -108,6 +104,7 @@ struct cuda_counts {
     void rounds(std::ptrdiff_t blocks, double steps, std::ptrdiff_t places) {
         std::ptrdiff_t const full = blocks / places, left = blocks % places;
         full_rounds = real(full), full_steps = full_rounds * steps, last_steps = steps;
+        even_steps = real(blocks) * steps / units;
         none_left = left == 0;
         last_beside = none_left ? real(resident) : up(left, units);
         busy = full > 0 || left >= units ? 1 : real(left) / units;
@@ -136,6 +133,33 @@ struct cuda_counts {
     }
 
 private:
+    static double more(double x, double y) { return x > y ? x : y; }
+    // Cycles until blocks multiply, copies of operands among them.
+    double beginning(cuda_tile_costs const& cost, double slower) const {
+        using kind = cuda_cost;
+        double const copies = copied > 0 ? cost[kind::copy] + copied * cost[kind::copy_byte] +
+                                               2 * beyond(cost) * cost[kind::memory]
+                                         : 0;
+        return slower * cost[kind::begin] + copies;
+    }
+    // Cycles of a step of a block: to multiply, by how operands lie, and to bring these.
+    double multiplying(cuda_tile_costs const& cost) const {
+        using kind = cuda_cost;
+        double const lies = row == 0 ? 1 : cost[static_cast<kind>(static_cast<int>(kind::lies_tn) + row - 1)];
+        return cycles_of_step(cost) * (direct ? cost[kind::direct] : 1) * lies;
+    }
+    double coming(cuda_tile_costs const& cost) const {
+        using kind = cuda_cost;
+        return fetched * cost[kind::fetch] + within * cost[kind::fetch_within] +
+               gathered * cost[kind::gather] + changed * cost[kind::change];
+    }
+    // Cycles to move all bytes, if such a part of the multiprocessors is busy.
+    double moving(cuda_tile_costs const& cost, double part) const {
+        using kind = cuda_cost;
+        return (moved * more(cost[kind::memory], cost[kind::memory_of_one] / part) +
+                across * cost[kind::memory_across]) *
+               (gathers ? cost[kind::apart] : 1);
+    }
     // Bytes of copies that leave the second-level cache before they are read.
     double beyond(cuda_tile_costs const& cost) const {
         double const kept = cache * cost[cuda_cost::kept];

@@ -94,6 +94,7 @@ private:
                              left = all % places;
         double const depth = steps(way.part > 0 ? way.part : s.k, t);
         full_rounds = real(full), full_steps = full_rounds * depth, last_steps = depth;
+        even_steps = real(all) * depth / units;
         if (way.whole > 0) {
             double const before = real(way.whole / places);
             full_rounds += before, full_steps += before * steps(s.k, t);
@@ -185,7 +186,19 @@ private:
         if (piece > 0 && s_.count == 1) with_parts(piece, 0);
     }
     std::ptrdiff_t part_of(std::ptrdiff_t parts) const { return ((s_.k - 1) / parts / t_.k + 1) * t_.k; }
+    // Whether parts of k may be faster than what is best so far.
+    bool may_be_in_parts() const {
+        for (bool const shifted : {false, true}) {
+            if (shifted && !t_.may_shift(q_, fetched_)) continue;
+            cuda_way way;
+            way.shifted = shifted, way.widens = q_.layout.widens();
+            if (!(cuda_tile_counts(q_, t_, blocks_, way).at_least_in_parts(costs_, slower_) > f_.least()))
+                return true;
+        }
+        return false;
+    }
     void all_in_parts() const {
+        if (!may_be_in_parts()) return;
         for (std::ptrdiff_t parts = 2; parts <= 256; parts += parts < 8 ? 1 : parts / 4) {
             if (part_of(parts) < t_.least_part() || tiles() * parts > 4 * places()) break;
             if (part_of(parts) >= s_.k) continue;
