@@ -4,6 +4,7 @@
 #include <stratagemm/stratagemm.hpp>
 
 #include <array>
+#include <cfenv>
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -103,6 +104,46 @@ TEST_CASE("the host says which instructions and how many threads it uses") {
 #ifdef _OPENMP
     CHECK(contains(sg::host{.threads = 3}.describe(large), "3 threads"));
 #endif
+}
+
+namespace {
+// Fills what later calls find on the stack with numbers whose products overflow, and with bytes of no number.
+[[gnu::noinline]] void spoil_stack(int byte) {
+    unsigned char volatile room[200000];
+    for (unsigned char volatile& x : room) x = static_cast<unsigned char>(byte);
+}
+} // namespace
+
+TEST_CASE("products of small numbers leave the floating-point status alone") {
+    auto const raises = [](auto zero, sg::index_t m, sg::index_t n, sg::index_t k, sg::layout b_layout) {
+        using T = decltype(zero);
+        sg::matrix<T> const a = integers<T>(m, k, 1), b = integers<T>(k, n, 2, b_layout);
+        sg::matrix<sg::accumulator_t<T>> c(m, n);
+        int raised = 0;
+        for (int const byte : {0x7f, 0xff, 0x7e}) {
+            spoil_stack(byte);
+            std::feclearexcept(FE_ALL_EXCEPT);
+            sg::gemm(sg::host{.threads = 1}, a, b, c);
+            raised |= std::fetestexcept(FE_OVERFLOW | FE_INVALID | FE_DIVBYZERO);
+        }
+        return raised;
+    };
+    for (auto const& [m, n, k] : {std::array<sg::index_t, 3>{157, 101, 203},
+                                  {157, 301, 203},
+                                  {30, 29, 31},
+                                  {7, 5, 9},
+                                  {300, 3, 400},
+                                  {3, 301, 200},
+                                  {1, 301, 303},
+                                  {50, 51, 3000}})
+        for (sg::layout const layout : {sg::layout::row_major, sg::layout::col_major}) {
+            CAPTURE(m, n, k, layout == sg::layout::row_major);
+            CHECK(raises(0.0f, m, n, k, layout) == 0);
+            CHECK(raises(0.0, m, n, k, layout) == 0);
+            CHECK(raises(sg::half(), m, n, k, layout) == 0);
+            CHECK(raises(std::complex<float>(), m, n, k, layout) == 0);
+            CHECK(raises(std::complex<double>(), m, n, k, layout) == 0);
+        }
 }
 
 TEST_CASE("workspace is enough for each type, shape and team") {

@@ -174,7 +174,11 @@ template <class T>
     Acc* c = g.c;
     index_t const e_row = e ? g.e_row : 0, e_strip = e ? strip : 0; // nothing is added to a null pointer
     for (index_t x = 0; x < g.count; ++x, a += g.a_step, b += g.b_step, e += g.e_step, c += g.c_step) {
-        if (pads && in_place) take_columns(b + g.n - rest, g.b_row, last, strip, static_cast<int>(g.k), rest);
+        if (pads && in_place) {
+            // What happens to lie there could overflow, or be no number, and callers see that in the floating-point status.
+            __builtin_memset(last, 0, static_cast<std::size_t>(g.k * strip) * sizeof(T));
+            take_columns(b + g.n - rest, g.b_row, last, strip, static_cast<int>(g.k), rest);
+        }
         for (index_t i = 0; i < g.m;) {
             int const height = static_cast<int>(smaller(t.tallest, g.m - i));
             T const *const ai = a + i * g.a_row, *bj = b;
