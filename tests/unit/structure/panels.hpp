@@ -43,7 +43,7 @@ sg::out_of_core_options least_budget(std::vector<Policy> const& devices, Args co
 }
 
 // Counts products of panels that differ from the reference's, with as much memory as there is and with the least.
-template <class T, class Policy>
+template <class T, class C = T, class Policy>
 int wrong_products(std::vector<Policy> const& devices) {
     int wrong = 0, way = 0;
     struct sides {
@@ -52,9 +52,10 @@ int wrong_products(std::vector<Policy> const& devices) {
     for (sides const s : {sides{40, 30, 20}, {1, 1, 1}, {3, 70, 50}, {65, 9, 33}, {20, 150, 7}})
         for (int const beta : {0, 2}) {
             auto const order = ++way % 2 ? sg::layout::row_major : sg::layout::col_major;
-            auto const a = support::integers<T>(s.m, s.k, 1), b = support::integers<T>(s.k, s.n, 2),
-                       e = support::integers<T>(s.m, s.n, 3);
-            sg::matrix<T> bt(s.n, s.k), expected = e;
+            auto const a = support::integers<T>(s.m, s.k, 1), b = support::integers<T>(s.k, s.n, 2);
+            auto const e = support::integers<C>(s.m, s.n, 3);
+            sg::matrix<T> bt(s.n, s.k);
+            sg::matrix<C> expected = e;
             for (index_t i = 0; i < s.k; ++i)
                 for (index_t j = 0; j < s.n; ++j) bt(j, i) = b(i, j);
             sg::gemm(sg::reference{}, 3, a, b, beta, expected);

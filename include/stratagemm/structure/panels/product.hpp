@@ -225,11 +225,9 @@ private:
                 int const from = (device_ + i) % p_.b.count; // so that not all read one device at a time
                 auto const own = p_.b.within(from, 0, j * cut_.width, room.rows, room.cols);
                 if (own.data.rows == 0 || own.data.cols == 0) continue;
-                if (status s =
-                        copy_between_devices(others_[static_cast<std::size_t>(from)], own.data, up_,
-                                             room.part(own.row, own.col, own.data.rows, own.data.cols));
-                    !s)
-                    return s;
+                status s = copy_between_devices(others_[static_cast<std::size_t>(from)], own.data, up_,
+                                                room.part(own.row, own.col, own.data.rows, own.data.cols));
+                if (!s) return from == device_ ? std::move(s) : copied_from(from, s.error());
             }
             auto loaded = up_.record();
             if (!loaded) return loaded.take_status();
@@ -237,6 +235,11 @@ private:
             signals_.change([&] { ++loaded_; });
         }
         return {};
+    }
+
+    // Either device may be what fails.
+    static status copied_from(int device, error const& e) {
+        return error(e.code(), "a copy from device " + std::to_string(device), e.what(), e.native_code());
     }
 
     status multiply() {
@@ -390,8 +393,9 @@ public:
         // What was queued before on any device may write what another one reads.
         for (int i = 0; i < policy_.devices(); ++i) {
             status x = policy_.device(i).leaf().synchronize();
-            for (auto const* const panels : {p.a.panels, p.b.panels, p.c.panels})
-                if (x) x = panels[i].queue.synchronize();
+            each_operand(p, [&](auto const& operand) {
+                if (x) x = operand.panels[i].queue.synchronize();
+            });
             if (!x) return out_of_core_parts::of_device(std::move(x), i, policy_.devices());
         }
         return run(p, c, memory);
@@ -399,6 +403,10 @@ public:
 
 private:
     auto divide() const { return panel_parts::division<P>(policy_); }
+    template <class Q, class F>
+    static void each_operand(Q const& p, F&& f) {
+        f(p.a), f(p.b), f(p.c);
+    }
 
     template <class S>
     status small_budget(S const& s) const {
@@ -422,13 +430,16 @@ private:
             return failure(errc::argument, "panels: the matrices and the policy must have the same devices");
         if (p.a.height != p.c.height)
             return failure(errc::shape, "panels: A and C must have the same height of blocks");
-        if constexpr (peer_leaf<leaf_of<base_type>, space>)
+        if constexpr (peer_leaf<leaf_of<base_type>, space>) {
+            bool beside = true;
             for (int i = 0; i < devices; ++i)
-                for (auto const* const panels : {p.a.panels, p.b.panels, p.c.panels})
-                    if (!policy_.device(i).leaf().is_beside(panels[i].queue))
-                        return failure(errc::argument,
-                                       "panels: the devices of the matrices must be those of the "
-                                       "policy, in the same order");
+                each_operand(p, [&](auto const& operand) {
+                    beside &= policy_.device(i).leaf().is_beside(operand.panels[i].queue);
+                });
+            if (!beside)
+                return failure(errc::argument, "panels: the devices of the matrices must be those of the "
+                                               "policy, in the same order");
+        }
         return {};
     }
 
