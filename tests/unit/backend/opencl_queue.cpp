@@ -1,3 +1,4 @@
+#include "../structure/panels.hpp"
 #include "parts.hpp"
 #include "queues.hpp"
 
@@ -99,6 +100,11 @@ TEST_CASE("OpenCL: operands on the host need no workspace there, however they li
     sg::footprint const f = sg::staged{gpu}.workspace(shape);
     CHECK(f.host == 0);
     CHECK(f.device == gpu.workspace(shape).device + sizeof(float) * (300 * 100 + 100 * 200 + 2 * 300 * 200));
+}
+
+// Devices copy from each other by way of the host.
+TEST_CASE("OpenCL: products of panels are those of the reference") {
+    CHECK(panel_tests::wrong_products<float>(std::vector<sg::opencl>(3)) == 0);
 }
 
 TEST_CASE("OpenCL: products in parts, on one device and on two") {
