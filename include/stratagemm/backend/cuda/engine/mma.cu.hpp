@@ -203,6 +203,84 @@ inline void multiply(scalar (&c)[4], unsigned const (&a)[4], unsigned const *b) 
 #endif
 }
 
+using sums_of_thread = scalar[BLOCKS_M][BLOCKS_N][4];
+/* Calls f(i, h, j, row, column) with each pair of a thread's sums, which are beside each other in C. */
+template <class F> inline void for_all_pairs(place const &tile, F const &f) {
+    int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    int const row0 = tile.i * TILE_M + warp / WARPS_N * MICRO_M, col0 = tile.j * TILE_N + warp % WARPS_N * MICRO_N;
+#pragma unroll
+    for (int i = 0; i < BLOCKS_M; ++i)
+#pragma unroll
+        for (int h = 0; h < 2; ++h)
+#pragma unroll
+            for (int j = 0; j < BLOCKS_N; ++j)
+                f(i, h, j, row0 + 16 * i + 8 * h + lane / 4, col0 + 8 * j + lane % 4 * 2);
+}
+#if TOGETHER
+/* The blocks of a cluster add up their sums. */
+inline void store_sums_of_tile(arguments const &p, epilogue_state const &state, sums_of_thread const &sum,
+                               place const &tile, unsigned tiles) {
+    int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    int const own_row = tile.i * TILE_M + warp / WARPS_N * MICRO_M + lane / 4,
+              own_col = tile.j * TILE_N + warp % WARPS_N * MICRO_N + lane % 4 * 2;
+    __syncthreads();
+    put_sums<THREADS>(tiles, threadIdx.x, (scalar const (&)[BLOCKS_M * BLOCKS_N * 4])sum);
+    cluster_ends();
+    add_up<THREADS, BLOCKS_M * BLOCKS_N * 4>(tiles, threadIdx.x, [&](int first, scalar const (&x)[4]) {
+        int const row = own_row + first / 4 / BLOCKS_N * 16, col = own_col + first / 4 % BLOCKS_N * 8;
+        store_run<2>(p, state, x, row, col, 0);
+        store_run<2>(p, state, x + 2, row + 8, col, 0);
+    });
+    cluster_ends();
+}
+#elif PARTIAL
+inline void store_sums_of_tile(arguments const &p, epilogue_state const &, sums_of_thread const &sum,
+                               place const &tile, unsigned) {
+    for_all_pairs(tile, [&](int i, int h, int j, int row, int col) {
+        store_partial<2>(p, &sum[i][j][2 * h], row, col, tile.batch);
+    });
+}
+#else
+/* In whole rows, which pass through shared memory, where tiles were. */
+inline void store_rows(arguments const &p, epilogue_state const &state, sums_of_thread const &sum, place const &tile,
+                       unsigned tiles) {
+    constexpr int in_row = ROW_BYTES / sizeof(OUT);
+    constexpr int width = TILE_N < in_row ? TILE_N : TILE_N % in_row == 0 ? in_row : in_row / 2;
+    static_assert(TILE_N % width == 0 && width % MICRO_N == 0, "whole rows of results");
+    static_assert(STAGES == 1 || TILE_M * ROW_BYTES <= STAGES * (A_BYTES + B_BYTES), "stages have room for them");
+    int const warp = threadIdx.x / 32, i0 = tile.i * TILE_M, j0 = tile.j * TILE_N;
+#pragma unroll
+    for (int first = 0; first < TILE_N; first += width) {
+        __syncthreads();
+        if (warp % WARPS_N * MICRO_N / width * width == first)
+            for_all_pairs(tile, [&](int i, int h, int j, int row, int col) {
+                OUT x[2];
+                /* What is outside of C is not stored, but its epilogue may read something: that of the edge. */
+#pragma unroll
+                for (int w = 0; w < 2; ++w)
+                    x[w] = finished(p, state, sum[i][j][2 * h + w], false, nullptr, min(row, p.m - 1),
+                                    min(col + w, p.n - 1));
+                put(tiles + (row - i0) * ROW_BYTES +
+                        place_in_row<sizeof(OUT)>((col - j0 - first) * sizeof(OUT), row - i0),
+                    x[0], x[1]);
+            });
+        __syncthreads();
+        for (int r = warp * 16; r < min(TILE_M, p.m - i0); r += THREADS / 2)
+            if (j0 + first < p.n)
+                write_rows<OUT, width>(tiles + r * ROW_BYTES,
+                                       (OUT *)element<OUT>(p.c, i0 + r, j0 + first, tile.batch), p.c.row, 1,
+                                       min(16, p.m - i0 - r), p.n - j0 - first);
+    }
+}
+inline void store_sums_of_tile(arguments const &p, epilogue_state const &state, sums_of_thread const &sum,
+                               place const &tile, unsigned tiles) {
+    if (p.c.col == 1 && !(p.flags & adds)) return store_rows(p, state, sum, tile, tiles);
+    for_all_pairs(tile, [&](int i, int h, int j, int row, int col) {
+        store_run<2>(p, state, &sum[i][j][2 * h], row, col, tile.batch);
+    });
+}
+#endif
+
 extern "C" __global__ void __launch_bounds__(THREADS, (STAGES > 1 || __CUDA_ARCH__ < 900 ? 256 : 512) / THREADS)
 mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
     wait_for_earlier();
@@ -219,7 +297,7 @@ mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state 
 #else
     int const l0 = 0, l1 = p.k, batch = tile.batch;
 #endif
-    int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    int const warp = threadIdx.x / 32;
     int const warp_m = warp / WARPS_N * MICRO_M, warp_n = warp % WARPS_N * MICRO_N;
 
     loader<TILE_M, A_ALONG_K, A_PIECE> a(p.a, i0, p.m, l0, p.k, batch);
@@ -253,12 +331,12 @@ mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state 
 #pragma unroll
         for (int i = 0; i < BLOCKS_M; ++i) at_a.read(x[d % 2][i], a_tiles + stage * A_BYTES, i, d);
     };
-    scalar sum[BLOCKS_M][BLOCKS_N][4] = {};
-    in_pieces<scalar[BLOCKS_M][BLOCKS_N][4]> pieces(p, TILE_K);
+    sums_of_thread sum = {};
+    in_pieces<sums_of_thread> pieces(p, TILE_K);
 #if PROMOTES
-    scalar part[BLOCKS_M][BLOCKS_N][4];
+    sums_of_thread part;
 #else
-    scalar (&part)[BLOCKS_M][BLOCKS_N][4] = sum;
+    sums_of_thread &part = sum;
 #endif
     auto const multiply_all = [&](int d) {
 #pragma unroll
@@ -314,65 +392,7 @@ mma(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state 
     }
     pieces.finish(sum);
     wait_but_for<0>();
-    auto const for_all_pairs = [&](auto const &f) {
-#pragma unroll
-        for (int i = 0; i < BLOCKS_M; ++i)
-#pragma unroll
-            for (int h = 0; h < 2; ++h)
-#pragma unroll
-                for (int j = 0; j < BLOCKS_N; ++j)
-                    f(i, h, j, i0 + warp_m + 16 * i + 8 * h + lane / 4, j0 + warp_n + 8 * j + lane % 4 * 2);
-    };
-
-#if TOGETHER
-    int const own_row = i0 + warp_m + lane / 4, own_col = j0 + warp_n + lane % 4 * 2;
-    __syncthreads();
-    put_sums<THREADS>(a_tiles, threadIdx.x, (scalar (&)[BLOCKS_M * BLOCKS_N * 4])sum);
-    cluster_ends();
-    add_up<THREADS, BLOCKS_M * BLOCKS_N * 4>(a_tiles, threadIdx.x, [&](int first, scalar const (&x)[4]) {
-        int const row = own_row + first / 4 / BLOCKS_N * 16, col = own_col + first / 4 % BLOCKS_N * 8;
-        store_run<2>(p, state, x, row, col, 0);
-        store_run<2>(p, state, x + 2, row + 8, col, 0);
-    });
-    cluster_ends();
-#elif PARTIAL
-    for_all_pairs([&](int i, int h, int j, int row, int col) {
-        store_partial<2>(p, &sum[i][j][2 * h], row, col, tile.batch);
-    });
-#else
-    if (p.c.col != 1 || p.flags & adds) {
-        for_all_pairs([&](int i, int h, int j, int row, int col) {
-            store_run<2>(p, state, &sum[i][j][2 * h], row, col, batch);
-        });
-        return;
-    }
-    /* Through shared memory, where tiles were, in whole rows. */
-    constexpr int in_row = ROW_BYTES / sizeof(OUT);
-    constexpr int width = TILE_N < in_row ? TILE_N : TILE_N % in_row == 0 ? in_row : in_row / 2;
-    static_assert(TILE_N % width == 0 && width % MICRO_N == 0, "whole rows of results");
-    static_assert(STAGES == 1 || TILE_M * ROW_BYTES <= STAGES * (A_BYTES + B_BYTES), "stages have room for them");
-#pragma unroll
-    for (int first = 0; first < TILE_N; first += width) {
-        __syncthreads();
-        if (warp_n / width * width == first)
-            for_all_pairs([&](int i, int h, int j, int row, int col) {
-                OUT x[2];
-                /* What is outside of C is not stored, but its epilogue may read something: that of the edge. */
-#pragma unroll
-                for (int w = 0; w < 2; ++w)
-                    x[w] = finished(p, state, sum[i][j][2 * h + w], false, nullptr, min(row, p.m - 1),
-                                    min(col + w, p.n - 1));
-                put(a_tiles + (row - i0) * ROW_BYTES +
-                        place_in_row<sizeof(OUT)>((col - j0 - first) * sizeof(OUT), row - i0),
-                    x[0], x[1]);
-            });
-        __syncthreads();
-        for (int r = warp * 16; r < min(TILE_M, p.m - i0); r += THREADS / 2)
-            if (j0 + first < p.n)
-                write_rows<OUT, width>(a_tiles + r * ROW_BYTES, (OUT *)element<OUT>(p.c, i0 + r, j0 + first, batch),
-                                       p.c.row, 1, min(16, p.m - i0 - r), p.n - j0 - first);
-    }
-#endif
+    store_sums_of_tile(p, state, sum, tile, a_tiles);
 }
 )cu";
 
