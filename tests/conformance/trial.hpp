@@ -46,6 +46,7 @@ enum class values {
     positive,     // uniform in [1/2, 1]: sums grow, and their roundings with them
     spread,       // magnitudes over many binades
     cancellation, // sums much smaller than their terms
+    tiny,         // subnormal elements of A and E, small integers in B; factors are to be exact
 };
 enum class factor { zero, one, minus_one, other };
 enum class added { in_place, same_view, apart };
@@ -120,7 +121,7 @@ inline std::string describe(form const& f) {
     return s.str();
 }
 inline std::string describe(trial const& t) {
-    char const* const kinds[] = {"random", "integers", "positive", "spread", "cancellation"};
+    char const* const kinds[] = {"random", "integers", "positive", "spread", "cancellation", "tiny"};
     char const* const factors[] = {"0", "1", "-1", "other"};
     char const* const places[] = {"in place", "same view", "apart"};
     std::ostringstream s;
@@ -337,6 +338,7 @@ T draw_value(random_source& from, values kind) {
                                                            : 20;
             return from.over_binades(-reach, reach);
         }
+        case values::tiny: return smallest<T>() * (from.below(2001) - 1000);
         default: return from.uniform(-1, 1);
         }
     });
@@ -395,7 +397,8 @@ private:
                 if (pairs && l % 2 == 1) x = negated(a(s, i, l - 1));
             });
             b.each([&](B& x, index_t s, index_t l, index_t j) {
-                x = draw_value < B, narrow && !std::is_integral_v < S >> (from, t.data);
+                values const kind = t.data == values::tiny ? values::integers : t.data;
+                x = draw_value < B, narrow && !std::is_integral_v < S >> (from, kind);
                 if (pairs && l % 2 == 1 && from.below(4) != 0) x = b(s, l - 1, j);
             });
         }
