@@ -17,7 +17,7 @@ function look() {
   let texts = 0;
   for (let node; (node = walker.nextNode());) {
     const element = node.parentElement, words = node.data.trim(), svg = element.closest("svg");
-    if (!words || element.closest("script, style, title")) continue;
+    if (!words || element.closest("script, style, title") || !element.getClientRects().length) continue;
     ++texts;
     const range = document.createRange();
     range.selectNodeContents(node);
