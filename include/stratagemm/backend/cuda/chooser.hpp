@@ -67,7 +67,8 @@ struct cuda_chooser {
         if (invariant || tile.is_given() || !is_narrow(type_letter<float>(), s)) return x;
         cuda_query const q{
             session.device(), type_letter<float>(), element, s, {layout.a_along_k, layout.b_along_k}};
-        cuda_best_of_narrow const best = best_of_narrow(q);
+        cuda_best_of<cuda_narrow> best;
+        cuda_narrow::candidates(q, best);
         static_cast<cuda_way&>(x) = best.way, x.tile = best.tile, x.widens = true;
         x.cycles += cycles_after(after, q, x);
         return x;

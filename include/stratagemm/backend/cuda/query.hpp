@@ -96,6 +96,9 @@ struct cuda_order {
 };
 
 inline constexpr std::ptrdiff_t small_side = 32; // the longest of a product that many share a launch of
+inline bool is_batch_of_small(cuda_sides const& s) {
+    return s.count >= 16 && s.m <= small_side && s.n <= small_side && s.k <= small_side;
+}
 
 // What engines are asked: a product, as kernels take it, on a device. `type` is the letter of the operands, or t.
 // Products of integers are exact in any order, and never `invariant`.
@@ -116,9 +119,6 @@ struct cuda_query {
     }
     std::size_t line_of_b() const {
         return static_cast<std::size_t>(layout.b_along_k ? sides.k : sides.n) * element;
-    }
-    bool is_batch_of_small() const {
-        return sides.count >= 16 && sides.m <= small_side && sides.n <= small_side && sides.k <= small_side;
     }
     double work() const {
         return static_cast<double>(sides.m) * static_cast<double>(sides.n) * static_cast<double>(sides.k);

@@ -172,4 +172,17 @@ private:
     }
 };
 
+// The best way of some blocks or tiles of an engine.
+template <class Engine>
+struct cuda_best_of {
+    Engine tile{};
+    cuda_way way{.cycles = 1e300};
+    bool found = false;
+
+    double least() const { return way.cycles; }
+    void operator()(Engine const& given, cuda_way const& how) {
+        if (how.cycles < least()) tile = given, way = how, found = true;
+    }
+};
+
 STRATAGEMM_END

@@ -25,9 +25,8 @@ inline constexpr std::ptrdiff_t narrow_most_shifted = 64;
 // Whether C has so few columns, or after turning it so few rows, that A is best read once by a kernel for that.
 // `type` as in choose().
 inline bool has_few_columns(cuda_sides const& s, std::ptrdiff_t most = 8) {
-    bool const batch_of_small = s.count >= 16 && s.m <= small_side && s.n <= small_side && s.k <= small_side;
     bool const no_overflow = s.k <= device_longest - 65536; // of what a step adds
-    return s.n <= s.m && s.n <= most && s.k >= 32 && no_overflow && !batch_of_small;
+    return s.n <= s.m && s.n <= most && s.k >= 32 && no_overflow && !is_batch_of_small(s);
 }
 inline bool is_narrow(char type, cuda_sides const& s) { return has_few_columns(s, narrow_most(type, s.m)); }
 // Whether a matrix is multiplied by a vector, so that each of its elements is read once and tiles have nothing to share.

@@ -17,43 +17,21 @@ inline bool cuda_narrow::takes(cuda_query const& q) {
            (is_narrow(q.type, q.sides) || reads_shifted(q.type, q.element, q.device, q.sides, q.layout));
 }
 
-// The best way among some of narrow.
-struct cuda_best_of_narrow {
-    cuda_narrow tile{};
-    cuda_way way{.cycles = 1e300};
-
-    double least() const { return way.cycles; }
-    void operator()(cuda_narrow const& given, cuda_way const& how) {
-        if (how.cycles < least()) tile = given, way = how;
-    }
-};
-
-template <class F>
-void each_way_of_narrow(cuda_query const& q, cuda_narrow_reads const& reads, F& f) {
-    cuda_ways_of_narrow<F> const ways(q, reads, f);
-    ways.each_block([&](cuda_narrow const& t) { ways.ask(t); });
-}
-inline cuda_best_of_narrow best_of_narrow(cuda_query const& q) {
-    cuda_best_of_narrow best;
-    each_way_of_narrow(q, cuda_narrow_reads::of(q), best);
-    return best;
-}
-
 template <class F>
 void cuda_narrow::candidates(cuda_query const& q, F& f) {
-    if (is_narrow(q.type, q.sides)) each_way_of_narrow(q, cuda_narrow_reads::of(q), f);
+    if (is_narrow(q.type, q.sides)) cuda_ways_of_narrow<F>(q, cuda_narrow_reads::of(q), f).ask();
     if (reads_shifted(q.type, q.element, q.device, q.sides, q.layout))
-        each_way_of_narrow(q, cuda_narrow_reads::shifted(), f);
+        cuda_ways_of_narrow<F>(q, cuda_narrow_reads::shifted(), f).ask();
 }
 
 // With the parts of k and the slices that the caller wants, if any.
 template <class F>
 void cuda_narrow::candidates_as_given(cuda_query const& q, F& f) const {
-    if (q.invariant || q.layout.widens() || q.is_batch_of_small()) return;
+    if (q.invariant || q.layout.widens() || is_batch_of_small(q.sides)) return;
     bool const is_shifted = anywhere && reads_shifted(q.type, q.element, q.device, q.sides, q.layout, true);
     if (!is_shifted && (parts == 0 || !is_narrow(q.type, q.sides))) return;
-    cuda_best_of_narrow best;
-    cuda_ways_of_narrow<cuda_best_of_narrow> const ways(
+    cuda_best_of<cuda_narrow> best;
+    cuda_ways_of_narrow<cuda_best_of<cuda_narrow>> const ways(
         q, is_shifted ? cuda_narrow_reads::shifted() : cuda_narrow_reads::of(q), best);
     ways.each_block([&](cuda_narrow const& t) {
         if (parts == 0)
@@ -144,8 +122,8 @@ status cuda_narrow::launch(Product const& p, cuda_way const& way, cuda_arena& me
                                   false};
     if (is_for(reads.form, sizeof(A))) return p.run_in_parts(*this, way, form, memory);
     cuda_query const q{p.device(), Product::letter, sizeof(A), s, p.layout()};
-    cuda_best_of_narrow best;
-    cuda_ways_of_narrow<cuda_best_of_narrow> const ways(q, reads, best);
+    cuda_best_of<cuda_narrow> best;
+    cuda_ways_of_narrow<cuda_best_of<cuda_narrow>> const ways(q, reads, best);
     ways.each_block([&](cuda_narrow const& t) { ways.with(t, way.parts(s.k), way.together); });
     return p.run_in_parts(best.tile, way, form, memory);
 }

@@ -135,6 +135,10 @@ public:
     void each_block(G const& g) const {
         cuda_narrow::each_block(q_.sides.n, q_.element, q_.element < 4 ? 4 : q_.element, reads_.form, g);
     }
+    // With each block, in all ways.
+    void ask() const {
+        each_block([&](cuda_narrow const& t) { ask(t); });
+    }
     void ask(cuda_narrow const& t) const {
         with(t, 0);
         if (q_.sides.count > 1) return;

@@ -21,7 +21,7 @@ struct cuda_small {
 
     static constexpr bool widens = false;
     static bool takes(cuda_query const& q) {
-        return q.is_batch_of_small() && !q.layout.widens() &&
+        return is_batch_of_small(q.sides) && !q.layout.widens() &&
                (!q.invariant || keeps_order(q.order, q.type, q.device));
     }
     static bool keeps_order(cuda_order const& order, char, cuda_device const&) {

@@ -241,19 +241,6 @@ void ways_of_built_in(cuda_query const& q, F& f) {
     }
 }
 
-// The best way of a tile.
-template <class Tile>
-struct cuda_best_of {
-    Tile tile{};
-    cuda_way way{.cycles = 1e300};
-    bool found = false;
-
-    double least() const { return way.cycles; }
-    void operator()(Tile const& given, cuda_way const& how) {
-        if (how.cycles < least()) tile = given, way = how, found = true;
-    }
-};
-
 // The ways of the tile that a caller wants, in so many parts of k as it says. As many blocks as of the
 // built-in tile of the same sides fit on a multiprocessor, or as many as of the first one.
 template <class Tile, class F>
