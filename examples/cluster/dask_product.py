@@ -1,6 +1,6 @@
 """C = A B on the processes of a Dask cluster: A has more bytes than a process may use.
 
-    python3 examples/cluster/dask_product.py [ROWS = 24576 [INNER = 4096 [COLS = 128]]]
+    python3 examples/cluster/dask_product.py [ROWS = 14336 [INNER = 4096 [COLS = 128]]]
 
 Every process multiplies tiles by the module `stratagemm`. A is made tile by tile where its tiles are needed. The result is
 compared with the oracle at sampled rows, and no process may have used more than its limit. Needs dask.array and
@@ -14,17 +14,21 @@ import dask
 import dask.array as da
 import numpy as np
 import stratagemm as sg
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, wait
 
 TILE = 2048
-LIMIT = 512  # MiB for each process
+LIMIT = 384  # MiB for each process
+
+
+def aligned(x):
+    """The array, or a copy: what comes from another process may lie at any address."""
+    return np.require(x, requirements=["ALIGNED"])
 
 
 def multiply_add(a, b, c, policy):
     """C + A B as a new array, since Dask may have another use for C; C is None at first."""
-    # What comes from another process may lie at any address, and is copied then.
-    a, b, c = (x if x is None else np.require(x, requirements=["ALIGNED"]) for x in (a, b, c))
-    return sg.gemm(a, b, policy=policy) if c is None else sg.gemm(a, b, add=c, policy=policy)
+    a, b = aligned(a), aligned(b)
+    return sg.gemm(a, b, policy=policy) if c is None else sg.gemm(a, b, add=aligned(c), policy=policy)
 
 
 def matmul(a, b, policy="host"):
@@ -43,8 +47,7 @@ def matmul(a, b, policy="host"):
 
 def worst_error(a, b, c, rows):
     """The largest error in these rows of C, over the bound k u |A| |B| of any order of the sum."""
-    a, c = dask.compute(a[rows], c[rows])
-    b = b.compute()
+    a, b, c = (aligned(x) for x in dask.compute(a[rows], b, c[rows]))
     right = sg.gemm(a, b, policy="reference")
     bound = b.shape[0] * 2.0**-53 * sg.gemm(abs(a), abs(b), policy="reference")
     return float(np.max(abs(c - right) / bound))  # a NaN is the largest
@@ -56,7 +59,7 @@ def peak():
 
 def main():
     sizes = [int(x) for x in sys.argv[1:]]
-    m, k, n = sizes + [24576, 4096, 128][len(sizes):]
+    m, k, n = sizes + [14336, 4096, 128][len(sizes):]
     random = da.random.RandomState(1)
     a = random.standard_normal((m, k), chunks=TILE)
     b = random.standard_normal((k, n), chunks=TILE)
@@ -64,6 +67,7 @@ def main():
     with LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=f"{LIMIT}MiB", dashboard_address=None) as cluster:
         with Client(cluster) as client:
             c = matmul(a, b).persist()
+            wait(c)
             worst = worst_error(a, b, c, np.unique(np.linspace(0, m - 1, 8).astype(int)))
             peaks = client.run(peak)
             print(f"the largest error is {worst:.2g} of k u |A| |B|; "
