@@ -10,25 +10,22 @@
 set -eu
 mpirun=$(command -v mpirun.openmpi || echo mpirun) # Debian's name, where there is more than one MPI
 
-lone() { # COMMAND...   in namespaces of its own, which end with it
-    rights=
-    [ "$(id -u)" -eq 0 ] || rights='--user --map-root-user'
-    # shellcheck disable=SC2086
-    unshare $rights --fork --kill-child --pid --mount --mount-proc --net --uts "$@"
-}
-
 if [ "${1:-}" != --inside ]; then
     for tool in "$mpirun" ip hostname unshare nsenter; do
         command -v "$tool" >/dev/null && continue
         echo "skipped: no $tool here (Debian: openmpi-bin, iproute2, util-linux)"
         exit 77
     done
-    if ! why=$(lone ip link add left type veth peer name right 2>&1); then
+    # Namespaces that end with what they are for; a user gets them as root of yet another one.
+    alone='--fork --kill-child --pid --mount --mount-proc --net --uts'
+    [ "$(id -u)" -eq 0 ] || alone="--user --map-root-user $alone"
+    # shellcheck disable=SC2086
+    if ! why=$(unshare $alone ip link add left type veth peer name right 2>&1); then
         echo "skipped: no network namespaces here, which take root or CAP_NET_ADMIN: $why"
         exit 77
     fi
-    lone sh "$0" --inside "$@"
-    exit
+    # shellcheck disable=SC2086
+    exec unshare $alone sh "$0" --inside "$@"
 fi
 shift
 
@@ -60,4 +57,4 @@ chmod +x "$folder/agent"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 "$mpirun" --host 10.77.0.1:64,10.77.0.2:64 --map-by node --bind-to none \
     --mca plm_rsh_agent "$folder/agent" --mca btl tcp,self --mca btl_tcp_if_include 10.77.0.0/24 \
-    --mca oob_tcp_if_include 10.77.0.0/24 "$@"
+    --mca oob_tcp_if_include 10.77.0.0/24 --mca orte_tmpdir_base "$folder" "$@"
