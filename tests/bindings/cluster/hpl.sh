@@ -13,7 +13,7 @@ fi
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place" || exit 1
-sed -e "s/^1000 *Ns/${HPL_SIDE:-1000} Ns/" -e 's/^1 *# of NBs/2 # of NBs/' -e 's/^80 *NBs/128 256 NBs/' \
+sed -e "s/^1000 *Ns/${HPL_SIDE:-640} Ns/" -e 's/^1 *# of NBs/2 # of NBs/' -e 's/^80 *NBs/128 256 NBs/' \
     -e 's/^2 *Ps/1 Ps/' "$example" >hpccinf.txt
 
 # solves POLICY
