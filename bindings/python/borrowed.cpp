@@ -196,8 +196,8 @@ void borrowed::take_capsule(PyObject* from, char const* name, dlpack::stream& st
         managed_ = static_cast<dlpack::managed_tensor*>(found);
         if (PyCapsule_SetName(capsule.get(), dlpack::used_name) < 0) throw raised();
         held_ = by::capsule;
-        // Such a capsule does not say whether its array is immutable, as JAX's arrays on a device are. An immutable array
-        // has no operator +=.
+        // Such a capsule does not say whether its array is immutable, as JAX's arrays on a device are: JAX 0.10 makes it
+        // whatever version is asked for. An immutable array has no operator +=.
         writable = PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(from)), "__iadd__") != 0;
         describe(managed_->tensor, name);
     } else {

@@ -25,6 +25,7 @@ over() {
     env "$1" "$python" "$here/numpy_products.py"
     if [ -z "${BLAS_SUITES:-}" ]; then return; fi
     suites over "$1"
+    if [ ! -s "$place/over" ]; then return; fi
     [ -e "$place/without" ] || suites without
     comm -23 "$place/over" "$place/without" >"$place/ours"
     if [ -s "$place/ours" ]; then
