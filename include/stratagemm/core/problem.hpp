@@ -636,7 +636,8 @@ struct outline {
                        "gemm: alpha or beta is not a number that the scalar type of this product can hold; "
                        "with int8 operands both are 32-bit integers");
     if (p.count == adds_another)
-        return failure(errc::argument, "gemm: the matrix that is added to a sparse C must be C itself");
+        return failure(errc::argument, "gemm: a C that is no plain matrix, such as a sparse one, can be "
+                                       "added to itself only: E must be C itself");
     if (p.count < 0)
         return failure(
             errc::shape,

@@ -358,7 +358,7 @@ public:
     template <class S>
     double estimate(S const& s) const {
         auto const c = divide().cut_of(s);
-        return c.exists() ? divide().seconds(c, s) : 0;
+        return c.exists() ? divide().seconds(c, s) : __builtin_inf();
     }
     template <class S>
     std::string describe(S const& s) const {
