@@ -43,18 +43,24 @@ sg::matrix<X> random_matrix(index_t rows, index_t cols, unsigned seed,
 template <class X>
 X const not_a_number = from_parts<X>(std::numeric_limits<double>::quiet_NaN(), 0);
 
-// Eighths of pi / n in the angle of element (k, j), and the cosines of all of them.
+// Quarters of pi / n in the angle of element (k, j), which are linear in j, and the cosines of all of them.
 index_t angle_of(dct_type type, index_t n, index_t k, index_t j) {
     index_t const angle = type == dct_type::ii    ? 2 * (2 * j + 1) * k
                           : type == dct_type::iii ? 2 * (2 * k + 1) * j
                                                   : (2 * j + 1) * (2 * k + 1);
     return angle % (8 * n);
 }
-std::vector<long double> cosines_of(index_t n) {
+// Kept for the next call, which mostly asks for the same: those of long double take long. One is computed for four.
+std::vector<long double> const& cosines_of(index_t n) {
+    static std::vector<long double> cosines;
+    auto const all = static_cast<std::size_t>(8 * n), half = all / 2, quarter = all / 4;
+    if (cosines.size() == all) return cosines;
     long double const pi = 3.14159265358979323846264338327950288L;
-    std::vector<long double> cosines(static_cast<std::size_t>(8 * n));
-    for (std::size_t i = 0; i < cosines.size(); ++i)
-        cosines[i] = std::cos(2 * pi * static_cast<long double>(i) / static_cast<long double>(8 * n));
+    cosines.assign(all, 0);
+    for (std::size_t i = 0; i <= quarter; ++i) {
+        long double const c = std::cos(2 * pi * static_cast<long double>(i) / static_cast<long double>(all));
+        cosines[i] = cosines[(all - i) % all] = c, cosines[half - i] = cosines[half + i] = -c;
+    }
     return cosines;
 }
 // The largest error of y = factor dct x at some rows, over n max|x| factor.
@@ -62,32 +68,38 @@ template <class X>
 double error_of(dct_type type, sg::matrix<X> const& x, sg::matrix<X> const& y, index_t rows,
                 long double factor = 1) {
     index_t const n = x.rows(), most = std::min(n, rows);
-    auto const cosines = cosines_of(n);
+    auto const& cosines = cosines_of(n);
     double error = 0, largest = 0;
-    for (index_t f = 0; f < most; ++f)
+    for (index_t i = 0; i < n; ++i)
+        for (index_t j = 0; j < x.cols(); ++j)
+            largest = std::max(largest, static_cast<double>(std::abs(x(i, j))));
+    for (index_t f = 0; f < most; ++f) {
+        index_t const k = most == n || f < most / 2 ? f : f * 7919 % n, first = angle_of(type, n, k, 0),
+                      step = (angle_of(type, n, k, 1) - first + 8 * n) % (8 * n);
         for (index_t j = 0; j < x.cols(); ++j) {
-            index_t const k = most == n || f < most / 2 ? f : f * 7919 % n;
-            std::complex<long double> sum = 0;
-            for (index_t i = 0; i < n; ++i) {
-                std::complex<sg::real_t<X>> const e = x(i, j);
-                auto const c = cosines[static_cast<std::size_t>(angle_of(type, n, k, i))];
-                sum += std::complex<long double>(c * static_cast<long double>(e.real()),
-                                                 c * static_cast<long double>(e.imag()));
-                largest = std::max(largest, static_cast<double>(std::abs(e)));
+            long double re = 0, im = 0;
+            for (index_t i = 0, angle = first; i < n; ++i) {
+                X const e = x(i, j);
+                long double const c = cosines[static_cast<std::size_t>(angle)];
+                if constexpr (sg::complex_like<X>)
+                    re += c * static_cast<long double>(e.real()),
+                        im += c * static_cast<long double>(e.imag());
+                else
+                    re += c * static_cast<long double>(e);
+                if ((angle += step) >= 8 * n) angle -= 8 * n;
             }
-            sum *= factor;
             std::complex<sg::real_t<X>> const got = y(k, j);
-            error =
-                std::max(error, static_cast<double>(std::abs(
-                                    sum - std::complex<long double>(static_cast<long double>(got.real()),
-                                                                    static_cast<long double>(got.imag())))));
+            error = std::max(
+                error, static_cast<double>(std::hypot(factor * re - static_cast<long double>(got.real()),
+                                                      factor * im - static_cast<long double>(got.imag()))));
         }
+    }
     return error / (static_cast<double>(n) * largest * static_cast<double>(factor));
 }
 // Cosines, whose transform is one large element.
 template <class X>
 sg::matrix<X> tones(dct_type type, index_t n, index_t cols) {
-    auto const cosines = cosines_of(n);
+    auto const& cosines = cosines_of(n);
     return sg::matrix<X>(n, cols, [&](index_t i, index_t j) {
         return from_parts<X>(
             static_cast<double>(cosines[static_cast<std::size_t>(angle_of(type, n, j * 5 % n, i))]), 0);

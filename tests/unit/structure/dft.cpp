@@ -51,10 +51,11 @@ public:
     template <class X>
     std::complex<long double> operator()(sg::matrix<X> const& x, index_t frequency, index_t col) const {
         long double re = 0, im = 0;
-        for (index_t j = 0, k = 0; j < n_; ++j, k = (k + frequency) % n_) {
+        for (index_t j = 0, k = 0; j < n_; ++j) {
             std::complex<sg::real_t<X>> const e = x(j, col);
-            long double const a = e.real(), b = e.imag();
-            re += a * re_[at(k)] - b * im_[at(k)], im += a * im_[at(k)] + b * re_[at(k)];
+            long double const a = e.real(), b = e.imag(), c = re_[at(k)], s = im_[at(k)];
+            re += a * c - b * s, im += a * s + b * c;
+            if ((k += frequency) >= n_) k -= n_;
         }
         return {re, im};
     }

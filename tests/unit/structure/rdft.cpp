@@ -60,15 +60,25 @@ template <class X>
 sg::matrix<X> turned(sg::matrix<X> const& x) {
     return sg::matrix<X>(x.cols(), x.rows(), [&](index_t i, index_t j) { return x(j, i); });
 }
+// exp(-2 pi i j / n); kept for the next call, which mostly asks for the same.
+std::vector<std::complex<long double>> const& roots_of(index_t n) {
+    static std::vector<std::complex<long double>> roots;
+    if (static_cast<index_t>(roots.size()) == n) return roots;
+    long double const pi = 3.14159265358979323846264338327950288L;
+    roots.clear();
+    for (index_t j = 0; j < n; ++j) {
+        long double const angle = -2 * pi * static_cast<long double>(j) / static_cast<long double>(n);
+        roots.emplace_back(std::cos(angle), std::sin(angle));
+    }
+    return roots;
+}
 // sum_j x_j exp(-2 pi i j k / n), with e(j) = x_j.
 template <class F>
 std::complex<long double> exact_sum(index_t n, index_t k, F const& e) {
-    long double const pi = 3.14159265358979323846264338327950288L;
+    auto const& roots = roots_of(n);
     std::complex<long double> sum = 0;
-    for (index_t j = 0; j < n; ++j) {
-        long double const angle = -2 * pi * static_cast<long double>(j * k % n) / static_cast<long double>(n);
-        sum += std::complex<long double>(e(j)) * std::complex<long double>(std::cos(angle), std::sin(angle));
-    }
+    for (index_t j = 0; j < n; ++j)
+        sum += std::complex<long double>(e(j)) * roots[static_cast<std::size_t>(j * k % n)];
     return sum;
 }
 template <class R>
