@@ -41,6 +41,8 @@ class automatic {
 
 public:
     using space = typename First::space;
+    // Over backends alone, the ways of an operand are among the candidates.
+    static constexpr bool chooses_ways = is_backend<First> && (is_backend<Others> && ...);
     using arena = typename automatic_parts::arena_type<typename First::arena, candidate<count - 1>>::type;
 
     // What every candidate for the types takes.
@@ -235,7 +237,10 @@ private:
         if (options_.workspace_bytes > 0) {
             most.workspace = static_cast<double>(options_.workspace_bytes);
         } else if constexpr (device_leaf<leaf_of<First>, space>) {
-            most.workspace = static_cast<double>(leaf().limits().memory_bytes) - operand_bytes(s);
+            // An operand that is no matrix takes far less memory than one.
+            double const operands = automatic_parts::is_of_matrices<S> ? operand_bytes(s) : 0,
+                         left = static_cast<double>(leaf().limits().memory_bytes) - operands;
+            most.workspace = left > 0 ? left : 0;
         }
         return most;
     }

@@ -205,13 +205,24 @@ template <class P>
 inline constexpr bool is_backend = requires {
     requires P::is_backend;
 };
+// An operand with two ways to be multiplied, one of which is taken by default, gives itself and its form in the other by
+// in_other_way(). A policy that says chooses_ways gets such an operand as it is.
+template <class X>
+concept has_other_way = requires(X const& x) {
+    x.in_other_way();
+};
+template <class P>
+inline constexpr bool chooses_ways = requires {
+    requires P::chooses_ways;
+};
 template <class P, class Form>
 struct over_form {
     using type = P;
 };
 template <class P, class Form>
-requires requires { typename Form::template over<P>; }
-struct over_form<P, Form> {
+requires(!(chooses_ways<P> && has_other_way<Form>)&&requires {
+    typename Form::template over<P>;
+}) struct over_form<P, Form> {
     using type = typename Form::template over<P>;
 };
 // What does the products of a shape for P: P itself where its operands are matrices.

@@ -7,6 +7,7 @@
 #include <stratagemm/algorithm/automatic/tuning.hpp>
 #include <stratagemm/algorithm/recursive.hpp>
 #include <stratagemm/stratagemm.hpp>
+#include <stratagemm/structure/toeplitz.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -396,4 +397,61 @@ TEST_CASE("a plan from before tuning is refused where it has too little workspac
     REQUIRE_FALSE(refused);
     CHECK(contains(refused.error().what(), "again"));
     sg::gemm(policy, a, a, c);
+}
+
+TEST_CASE("automatic asks the backend for little where nothing else can win") {
+    for (index_t const n : {10, 30, 60}) {
+        int asked = 0;
+        sg::automatic const norms{sg::strassen{rated{1, &asked}}, rated{1, &asked}, {.normwise = true}};
+        sg::shape<float> const s{n, n, n};
+        CHECK(contains(norms.describe(s), "automatic: host"));
+        CHECK(asked <= 10); // not once for each border of each level
+    }
+}
+
+TEST_CASE("automatic chooses between the two ways of an operand that has two") {
+    sg::automatic const strict{sg::host{}}, norms{sg::host{}, {.normwise = true}};
+    support::random_source from(3);
+    bool by_transforms = false, directly = false;
+    for (int x = 0; x < 30; ++x) {
+        auto const m = 1 + static_cast<index_t>(std::exp(from.uniform(0, 9))),
+                   n = 1 + static_cast<index_t>(from.below(9));
+        sg::shape<sg::toeplitz_form<double>, double, double> const s{m, n, m};
+        check_choice(norms, s, [](auto const&) { return true; });
+        check_choice(strict, s, [](auto const& c) { return !c.error.normwise; });
+        CHECK(norms.explain(s).candidates.size() == 2);
+        (norms.error_bound(s).normwise ? by_transforms : directly) = true;
+    }
+    CHECK((by_transforms && directly));
+    // What is computed directly alone, because of its type or because both operands have two ways.
+    sg::shape<sg::toeplitz_form<sg::bfloat16>, sg::bfloat16, float> const narrow{900, 1, 900};
+    CHECK(norms.explain(narrow).candidates.size() == 1);
+    auto const a = support::fractions<double>(60, 1, 1), b = support::fractions<double>(60, 1, 2);
+    sg::matrix<double> c(60, 60), plain(60, 60);
+    sg::gemm(norms, sg::toeplitz(a, b), sg::toeplitz(b, a), c);
+    sg::gemm(sg::host{}, sg::toeplitz(a, b), sg::toeplitz(b, a), plain);
+    CHECK(same_bits(c, plain));
+    // Over layers of the caller's, the dense products of the operand are theirs.
+    sg::gemm(sg::automatic{sg::recursive{sg::host{}}}, sg::toeplitz(a, b), plain, c);
+}
+
+TEST_CASE("automatic multiplies by the other way of an operand, on either side") {
+    sg::automatic const policy{laborious{sg::host{}}, {.normwise = true}};
+    auto const down = support::fractions<double>(90, 1, 1), across = support::fractions<double>(70, 1, 2);
+    auto const x = support::fractions<double>(70, 5, 3), y = support::fractions<double>(5, 90, 4);
+    auto const near = [&](auto const& a, auto const& b, index_t m, index_t n) {
+        auto const e = support::fractions<double>(m, n, 5);
+        sg::matrix<double> c(m, n), plain(m, n);
+        auto const s = sg::product(2.0, a, b, -0.5, e, c).shape();
+        REQUIRE(policy.error_bound(s).normwise);
+        sg::gemm(policy, 2.0, a, b, -0.5, e, c, sg::relu);
+        sg::gemm(sg::host{}, 2.0, a, b, -0.5, e, plain, sg::relu);
+        double const most = 2 * policy.error_bound(s).worst * (2.0 * static_cast<double>(s.k) + 0.5);
+        for (index_t i = 0; i < m; ++i)
+            for (index_t j = 0; j < n; ++j) CHECK(std::abs(c(i, j) - plain(i, j)) <= most);
+    };
+    auto const t = sg::toeplitz(down, across);
+    near(t, x, 90, 5), near(y, t, 5, 70);
+    near(sg::transposed(t), sg::transposed(y), 70, 5);
+    near(sg::hankel(down, across), x, 90, 5), near(y, sg::circulant(down), 5, 90);
 }

@@ -9,6 +9,7 @@
 #include "../split.hpp"
 #include "../strassen.hpp"
 #include "options.hpp"
+#include "ways.hpp"
 
 #include <tuple>
 
@@ -23,7 +24,8 @@ namespace automatic_parts {
 
 // The library's policies over a backend, which comes first.
 template <class Backend>
-using over_backend = std::tuple<Backend, strassen<Backend>, ozaki<Backend>, split<Backend>>;
+using over_backend =
+    std::tuple<Backend, strassen<Backend>, ozaki<Backend>, split<Backend>, other_way<Backend>>;
 
 // An accuracy of products by which ozaki keeps a bound, whatever the type: its bound is 1.5 times the accuracy and at most
 // six roundings, of complex elements.
@@ -36,7 +38,7 @@ over_backend<Backend> policies_over(Backend const& backend, automatic_options co
     if (wanted.eps > 0.25) wanted.eps = 0.25;
     accuracy const of_parts = wanted.eps > accuracy::fp32.eps ? wanted : accuracy::fp32;
     return {backend, strassen<Backend>(backend), ozaki<Backend>(backend, {.accuracy = wanted}),
-            split<Backend>(backend, {.accuracy = of_parts})};
+            split<Backend>(backend, {.accuracy = of_parts}), other_way<Backend>(backend)};
 }
 
 template <class... Policies>
@@ -137,6 +139,15 @@ template <class Base, class S>
 constexpr bool is_candidate<split<Base>, S> =
     is_of_matrices<S>&& std::is_same_v<real_t<typename S::c_type>, float>&&
         takes<split<Base>, plain_product<S, typename Base::space>>;
+
+// One of the operands has two ways, and the other is a matrix.
+template <class Base, class S>
+constexpr bool is_candidate<other_way<Base>, S> =
+    has_other_way<typename S::a_form> != has_other_way<typename S::b_form> &&
+    (std::is_same_v<typename S::a_form, typename S::a_type> ||
+     std::is_same_v<typename S::b_form, typename S::b_type>)&&std::is_same_v<typename S::a_type,
+                                                                             typename S::b_type> &&
+    (host_leaf<leaf_of<Base>> || device_leaf<leaf_of<Base>, typename Base::space>);
 
 // What a list of candidates says of a product: what each that is one for its types says.
 template <class List, class P>

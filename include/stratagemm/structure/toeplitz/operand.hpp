@@ -43,6 +43,11 @@ struct toeplitz_form {
     // By transforms: the spectrum was kept, of the matrix as it is or transposed.
     bool kept = false, kept_turned = false;
 
+    auto in_other_way() const
+        requires(Way == toeplitz_way::direct && (std::floating_point<T> || complex_like<T>)) {
+        return toeplitz_form<T, toeplitz_way::by_transforms>{block_rows, block_cols, gathers, gathers_turned,
+                                                             rounds};
+    }
     toeplitz_form transposed() const {
         return {block_cols, block_rows, gathers_turned, gathers, rounds, kept_turned, kept};
     }
@@ -103,6 +108,7 @@ struct toeplitz_matrix {
         return in_way<toeplitz_way::by_transforms>();
     }
     toeplitz_matrix<T, Space> direct() const { return in_way<toeplitz_way::direct>(); }
+    auto in_other_way() const requires has_other_way<form> { return by_transforms(); }
 
     index_t block_rows() const { return runs[0].first.rows; }
     index_t block_cols() const { return runs[0].first.cols; }
