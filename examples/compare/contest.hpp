@@ -189,7 +189,7 @@ private:
         entrant<result> const* const native = native_of(e);
         char text[200] = "";
         double const over = native ? e.estimate / native->estimate : 0;
-        if (over > hopeless)
+        if (over > hopeless && note.empty())
             std::snprintf(text, sizeof text,
                           "it cannot win at this size: it is estimated to take %.0f times as long as %s",
                           over, native->line.policy.c_str());

@@ -77,9 +77,8 @@ others find_on_host(std::string const& type, std::ptrdiff_t n, int threads) {
 #ifdef COMPARE_CUBLAS
 others find_on_cuda(std::string const& type, std::ptrdiff_t n, int) {
     std::shared_ptr<bench::machine> const gpu = bench::make_cuda_machine();
+    std::shared_ptr<bench::contender> const library = gpu ? bench::make_cublas(*gpu) : nullptr;
     others found;
-    if (!gpu) return found;
-    std::shared_ptr<bench::contender> const library = bench::make_cublas(*gpu);
     if (!library) {
         found.missing.push_back("cuBLAS, which is not installed");
         return found;
