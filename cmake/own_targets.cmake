@@ -9,7 +9,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_FLAGS MATCHES "-fsanitize"
     list(APPEND STRATAGEMM_WARNINGS -Wno-maybe-uninitialized)
 endif()
 
-function(stratagemm_own target)
+# A target of ours that has OpenMP only if it asks for it.
+function(stratagemm_warn target)
     target_link_libraries(${target} PRIVATE stratagemm::stratagemm)
     target_compile_options(${target} PRIVATE ${STRATAGEMM_WARNINGS})
     # g++ collects its garbage again and again once it has 128 MiB: a tenth of the time of compiling tests.
@@ -17,6 +18,9 @@ function(stratagemm_own target)
         target_compile_options(${target} PRIVATE --param=ggc-min-heapsize=1000000)
     endif()
     set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+endfunction()
+function(stratagemm_own target)
+    stratagemm_warn(${target})
     if(OpenMP_CXX_FOUND)
         target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX)
     endif()

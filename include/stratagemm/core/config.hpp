@@ -1,7 +1,8 @@
 // Version, and the inline namespace that keeps differently configured translation units apart.
 //
-// Two objects compiled with and without OpenMP may meet in one program. Their inline functions differ, so
-// their names must differ: every macro that changes code is spelled in the namespace.
+// Two objects compiled with and without OpenMP, or with threads of the library's own (STRATAGEMM_THREADS), may meet in one
+// program. Their inline functions differ, so their names must differ: every macro that changes code is spelled in the
+// namespace.
 #pragma once
 
 #if __cplusplus < 202002L
@@ -21,6 +22,10 @@
 #    define STRATAGEMM_ABI v0_1_openmp
 #elif defined(_OPENMP)
 #    define STRATAGEMM_ABI v0_1_openmp_ends
+#elif defined(STRATAGEMM_THREADS) && (defined(__cpp_exceptions) || defined(STRATAGEMM_COMPILED_KERNELS))
+#    define STRATAGEMM_ABI v0_1_threads
+#elif defined(STRATAGEMM_THREADS)
+#    define STRATAGEMM_ABI v0_1_threads_ends
 #elif defined(__cpp_exceptions) || defined(STRATAGEMM_COMPILED_KERNELS)
 #    define STRATAGEMM_ABI v0_1_serial
 #else

@@ -1,6 +1,7 @@
 """The interpreter's lock, fork, and what is left behind."""
 
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -30,6 +31,16 @@ class Processes(unittest.TestCase):
             if child == 0:
                 os._exit(0 if (sg.gemm(a, a) == expected).all() else 1)
             self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+    def test_threads(self):
+        # Those of the module, which brings no runtime of OpenMP: the caller is the first of three.
+        count = ("import os, numpy, stratagemm as sg; a = numpy.ones((700, 700))\n"
+                 "before = len(os.listdir('/proc/self/task')); sg.gemm(a, a)\n"
+                 "print(len(os.listdir('/proc/self/task')) - before)")
+        for asked, started in ("3", "2"), ("1", "0"):
+            said = subprocess.run([sys.executable, "-c", count], env={**os.environ, "OMP_NUM_THREADS": asked},
+                                  capture_output=True, text=True, check=True)
+            self.assertEqual(said.stdout.strip(), started)
 
     def test_references(self):
         a, b, c = np.ones((3, 3)), np.ones((3, 3)), np.ones((3, 3))

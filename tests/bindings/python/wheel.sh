@@ -27,6 +27,19 @@ for needed in ["PKG-INFO", "pyproject.toml", "CMakeLists.txt", "cmake/kernels.cp
 assert not any(n.endswith((".pyc", ".o", ".so")) for n in names)' >"$folder/said"
 grep -q 'stratagemm-.*-cp311-abi3-.*\.whl' "$folder/said"
 
+# What a wheel of manylinux may be linked with, and so no runtime of OpenMP.
+"$python" -m zipfile -e "$folder"/*.whl "$folder/unpacked"
+if command -v readelf >/dev/null; then
+    readelf -d "$folder/unpacked/stratagemm/_core.abi3.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+        grep -vE '^(libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s|ld-linux-.*)\.so\.[0-9]$' &&
+        { echo "the module is linked with more than manylinux has" && exit 1; }
+fi
+# auditwheel, where it is installed, names the tag.
+if "$python" -c 'import auditwheel' 2>/dev/null; then
+    "$python" -m auditwheel show "$folder"/*.whl | grep -q '"manylinux_[0-9_]*_[a-z0-9_]*"' ||
+        { echo "auditwheel names no tag of manylinux" && exit 1; }
+fi
+
 # A pip for the environment takes longer to install than all the rest.
 cd "$folder"
 if "$python" -m pip --python "$python" --version >/dev/null 2>&1; then

@@ -5,23 +5,24 @@
 // programs keep the processors busy, a thread that comes late finds nothing to do. A caller that waits for the last
 // parts of other threads sleeps soon, so that these threads get its processor.
 //
-// OpenMP says how many threads there are. OpenMP's threads are used where the program keeps them busy, or binds them to
-// processors (host_pool::run_region). A child of fork() starts new threads.
+// OpenMP says how many threads there are, or the system, if there is no OpenMP (openmp.hpp). OpenMP's threads are used
+// where the program keeps them busy, or binds them to processors (host_pool::run_region). A child of fork() starts new
+// threads.
 //
 // The pool measures time, to learn whether threads come. The times choose the threads that do the parts, and never
 // change what the parts compute: the bits of a result do not depend on time.
 #pragma once
 
 #include "../../core/config.hpp"
+#include "openmp.hpp"
 #include "unload.hpp"
 
-#ifdef _OPENMP
+#if defined(_OPENMP) || defined(STRATAGEMM_THREADS)
 #    include <cstdio>
 #    include <cstdlib>
 #    include <cstring>
 #    include <dlfcn.h>
 #    include <new>
-#    include <omp.h>
 #    include <pthread.h>
 #    include <sched.h>
 #    include <signal.h>
@@ -32,14 +33,7 @@
 
 STRATAGEMM_BEGIN
 
-// Whether this program may have a team of threads. Otherwise code for teams is not compiled.
-#ifdef _OPENMP
-inline constexpr bool host_has_teams = true;
-#else
-inline constexpr bool host_has_teams = false;
-#endif
-
-#ifdef _OPENMP
+#if defined(_OPENMP) || defined(STRATAGEMM_THREADS)
 
 // The processors that the quota of a container allows, from a line of cpu.max such as "150000 100000"; 0: any number.
 inline int processors_of_quota(char const* line) {
@@ -77,12 +71,12 @@ inline int processors_of_quota(char const* line) {
 [[gnu::noinline]] inline int offered_threads() {
     static bool const is_asked = std::getenv("OMP_NUM_THREADS");
     static thread_local int allowed = 0;
-    int const asked = omp_get_max_threads(), limit = omp_get_thread_limit(),
+    int const asked = host_openmp::most_threads(), limit = host_openmp::limit(),
               most = asked < limit ? asked : limit;
     if (is_asked) return most;
     if (allowed == 0) {
         static int const quota = processors_of_container();
-        int const own = omp_get_num_procs();
+        int const own = host_openmp::processors();
         allowed = quota > 0 && quota < own ? quota : own;
     }
     return allowed < most ? allowed : most;
@@ -182,12 +176,15 @@ private:
     // the pool would wait for a processor. At its end a region waits for threads that come late: after some such
     // regions, no region is used for fifty times as long as these have cost.
     void run_region(host_task& task, long begin) {
-        long latest = 0;
-#    pragma omp parallel num_threads(task.team) reduction(max : latest)
-        {
-            latest = now() - begin;
-            task.take_parts_as_caller(omp_get_thread_num());
-        }
+        long latest = 0; // atomic: how late the last thread came
+        host_openmp::region(task.team, [&](int thread) {
+            long const came = now() - begin;
+            for (long before = __atomic_load_n(&latest, __ATOMIC_RELAXED); came > before;)
+                if (__atomic_compare_exchange_n(&latest, &before, came, true, __ATOMIC_RELAXED,
+                                                __ATOMIC_RELAXED))
+                    break;
+            task.take_parts_as_caller(thread);
+        });
         pthread_mutex_lock(&mutex_);
         if (latest < late || is_bound_) {
             missed_ = 0, wasted_ = 0;
@@ -219,8 +216,8 @@ private:
         pthread_mutex_lock(&mutex_);
         if (task.joined > 1) {
             missed_ = 0;
-        } else if (long const end = now();
-                   end - begin > late && busy_ == 0 && !is_child_ && !is_refused_ && ++missed_ >= often) {
+        } else if (long const end = now(); host_openmp::is_there() && end - begin > late && busy_ == 0 &&
+                                           !is_child_ && !is_refused_ && ++missed_ >= often) {
             missed_ = 0;
             if (end >= retry_) use_regions();
         }
@@ -315,7 +312,7 @@ private:
     // The runtime of OpenMP stays in memory from now on, since its threads spin in it.
     [[gnu::cold, gnu::noinline]] void use_regions() {
         Dl_info runtime;
-        if (dladdr(reinterpret_cast<void*>(&omp_get_max_threads), &runtime) && runtime.dli_fname)
+        if (dladdr(const_cast<void*>(host_openmp::place()), &runtime) && runtime.dli_fname)
             dlopen(runtime.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
         __atomic_store_n(&in_regions_, true, __ATOMIC_RELAXED);
     }
@@ -328,7 +325,7 @@ private:
                 pthread_atfork(nullptr, nullptr, [] { new (&get()) host_pool; });
                 call_at_unload([] { get().end_threads(); });
             }
-            is_bound_ = omp_get_proc_bind() != omp_proc_bind_false; // threads of the pool are not
+            is_bound_ = host_openmp::binds_threads(); // threads of the pool are not
             if (is_bound_) use_regions();
         }
         __atomic_store_n(&is_ready_, true, __ATOMIC_RELEASE);
@@ -353,18 +350,19 @@ private:
 
 // The threads that a request stands for: 0 means all, and one inside another parallel region.
 inline int host_threads([[maybe_unused]] int requested) {
-#ifdef _OPENMP
+#if defined(_OPENMP) || defined(STRATAGEMM_THREADS)
     if (requested > 0) return requested;
-    return omp_in_parallel() || host_pool::is_inside() ? 1 : offered_threads();
+    return host_openmp::is_in_region() || host_pool::is_inside() ? 1 : offered_threads();
 #else
     return 1;
 #endif
 }
 
-// f(thread, x) for every x < count, by at most `team` threads. Without OpenMP, or for one thread, a plain loop.
+// f(thread, x) for every x < count, by at most `team` threads. In a program without teams, or for one thread, a plain
+// loop.
 template <class F>
 void host_each([[maybe_unused]] int team, int count, F const& f) {
-#ifdef _OPENMP
+#if defined(_OPENMP) || defined(STRATAGEMM_THREADS)
     if (team > 1 && count > 1) {
         host_task task{[](void const* g, int thread, int x) { (*static_cast<F const*>(g))(thread, x); }, &f,
                        count, team < count ? team : count};
