@@ -115,6 +115,7 @@ public:
         if (status s = other.session_->ready(); !s) return s;
         CUDA_MEMCPY3D_PEER c{};
         c.WidthInBytes = x.bytes, c.Height = x.lines, c.Depth = 1;
+        c.srcHeight = c.dstHeight = x.lines;
         c.srcMemoryType = c.dstMemoryType = CU_MEMORYTYPE_DEVICE;
         c.srcDevice = static_cast<CUdeviceptr>(from.address), c.srcPitch = x.host_pitch;
         c.dstDevice = static_cast<CUdeviceptr>(to.address), c.dstPitch = x.device_pitch;
