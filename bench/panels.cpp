@@ -159,8 +159,8 @@ int run(index_t n, int devices, bool with_xt) {
                 2 * static_cast<double>(count * sizeof(T)) / (now() - begin_upload) / 1e9);
     operands<T, sg::cuda> one({gpus[0]}, std::vector{gpus[0]}, n);
     one.fill(a.get(), b.get(), n);
-    sg::cuda::matrix<T> da(gpus[0], n, n), db(gpus[0], n, n), dc(gpus[0], n, n);
-    da.upload(sg::row_major(a.get(), n, n)), db.upload(sg::row_major(b.get(), n, n));
+    // The panels of one device are whole matrices.
+    auto const da = one.a.panel_on(0), db = one.b.panel_on(0), dc = one.c.panel_on(0);
 
     std::vector<way> ways;
     ways.push_back({"one device",
@@ -170,22 +170,29 @@ int run(index_t n, int devices, bool with_xt) {
     std::vector<sg::ozaki<sg::cuda>> contracts;
     for (sg::cuda const& gpu : gpus) contracts.push_back(sg::ozaki{gpu});
     sg::out_of_core const by_contract(contracts);
+    // One block of rows a device: ozaki makes slices of B for each.
+    sg::panels_options const one_block{.height = (n + devices - 1) / devices};
+    index_t const of_contract = sizeof(T) == 8 ? n : 0;
+    sg::panels<T, sg::cuda> high_a(gpus, of_contract, n, one_block), high_c(gpus, of_contract, n, one_block);
     if constexpr (sizeof(T) == 8) {
+        high_a.upload(sg::row_major(a.get(), n, n));
         ways.push_back({"FP64 by contract, one device", [&] {
                             return good(sg::try_gemm(contracts[0], da, db, dc)) &&
                                    good(gpus[0].synchronize());
                         }});
         ways.push_back({"FP64 by contract, panels",
                         [&] { return good(sg::try_gemm(by_contract, all.a, all.b, all.c)); }});
+        ways.push_back({"FP64 by contract, one block each",
+                        [&] { return good(sg::try_gemm(by_contract, high_a, all.b, high_c)); }});
     }
     std::vector<cublas_on<T>> peers;
     for (int i = 0; i < devices; ++i) peers.emplace_back(i);
-    int const side = static_cast<int>(n), share = side / devices;
+    int const side = static_cast<int>(n);
     std::vector<sg::cuda::matrix<T>> whole_b;
     if (peers[0].ready()) {
         ways.push_back({"cuBLAS, one device", [&] {
-                            return peers[0].multiply(side, side, side, da.data().address, db.data().address,
-                                                     dc.data().address) &&
+                            return peers[0].multiply(side, side, side, da.data.address, db.data.address,
+                                                     dc.data.address) &&
                                    good(gpus[0].synchronize());
                         }});
         // As if each device had all of B.
@@ -193,16 +200,16 @@ int run(index_t n, int devices, bool with_xt) {
             whole_b.emplace_back(gpu, n, n);
             whole_b.back().upload(sg::row_major(b.get(), n, n));
         }
-        ways.push_back({"cuBLAS on each, B on all", [&] {
-                            bool fine = true;
-                            for (int i = 0; i < devices; ++i)
-                                fine &= peers[static_cast<std::size_t>(i)].multiply(
-                                    share, side, side, all.a.panel_on(i).data.address,
-                                    whole_b[static_cast<std::size_t>(i)].data().address,
-                                    all.c.panel_on(i).data.address);
-                            for (sg::cuda const& gpu : gpus) fine &= good(gpu.synchronize());
-                            return fine;
-                        }});
+        ways.push_back(
+            {"cuBLAS on each, B on all", [&] {
+                 bool fine = true;
+                 for (int i = 0; i < devices; ++i)
+                     fine &= peers[static_cast<std::size_t>(i)].multiply(
+                         static_cast<int>(all.c.panel_on(i).rows), side, side, all.a.panel_on(i).data.address,
+                         whole_b[static_cast<std::size_t>(i)].data().address, all.c.panel_on(i).data.address);
+                 for (sg::cuda const& gpu : gpus) fine &= good(gpu.synchronize());
+                 return fine;
+             }});
     }
     auto pinned = gpus[0].leaf().pin(with_xt ? 3 * count * sizeof(T) : 0);
     bench::cublas_xt<T> const xt(devices, 4096);
