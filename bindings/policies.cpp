@@ -18,6 +18,7 @@ named_policy const all[] = {
     {"ozaki(fp64)", sg::ozaki{sg::host{}, {.accuracy = sg::accuracy::fp64}}},
     {"split(host)", sg::split{sg::host{}}},
     {"verified(host)", sg::verified{sg::host{}}},
+    {"automatic(host)", sg::automatic{sg::host{}}},
 };
 
 } // namespace

@@ -3,6 +3,7 @@
 
 #include "names.hpp"
 
+#include <stratagemm/algorithm/automatic.hpp>
 #include <stratagemm/algorithm/verified.hpp>
 #include <stratagemm/stratagemm.hpp>
 
@@ -12,8 +13,9 @@ namespace stratagemm_bindings {
 
 namespace sg = stratagemm;
 
-using any_policy = std::variant<sg::host, sg::reference, sg::recursive<sg::host>, sg::strassen<sg::host>,
-                                sg::ozaki<sg::host>, sg::split<sg::host>, sg::verified<sg::host>>;
+using any_policy =
+    std::variant<sg::host, sg::reference, sg::recursive<sg::host>, sg::strassen<sg::host>,
+                 sg::ozaki<sg::host>, sg::split<sg::host>, sg::verified<sg::host>, sg::automatic<sg::host>>;
 
 struct named_policy {
     char const* name;
