@@ -235,6 +235,7 @@ private:
             try {
                 check(e);
                 find_same(e);
+                if (e.line.other && wrong(e)) e.line.ran += "; its result is wrong";
             } catch (std::exception const& error) {
                 leave_out(e.line.policy + ": " + error.what());
                 e.run = nullptr;
@@ -258,6 +259,9 @@ private:
         e.line.same = same->native ? "native" : same->line.policy;
         e.line.note = same->native ? "" : "the same product as " + same->line.policy;
     }
+
+    // Whether sums of integers that cannot overflow are not exact.
+    static bool wrong(entrant<result> const& e) { return ulp == 0 && e.line.error > 0; }
 
     // Seconds a run, over as many as make a time worth reading.
     static double time(entrant<result> const& e) {
@@ -298,7 +302,8 @@ private:
         for (entrant<result> const& e : entrants_) {
             if (e.line.group != g) continue;
             if (e.native) native = &e;
-            if (e.line.other && (!best || quantile(e.times, 0.5) < quantile(best->times, 0.5))) best = &e;
+            if (e.line.other && !wrong(e) && (!best || quantile(e.times, 0.5) < quantile(best->times, 0.5)))
+                best = &e;
         }
         if (!native) return "";
         std::string const name = native->line.policy;
@@ -387,7 +392,8 @@ private:
         for (index_t i = 0; i < scale_.rows(); ++i)
             for (index_t j = 0; j < n_; ++j) {
                 auto const computed = static_cast<exact_type>(c_(picked_[static_cast<std::size_t>(i)], j));
-                double const distance = std::abs(computed - exact_(i, j)) / (scale_(i, j) * unit);
+                double const off = std::abs(computed - exact_(i, j));
+                double const distance = ulp == 0 ? off : off / (scale_(i, j) * unit);
                 if (distance > e.line.error || std::isnan(distance)) e.line.error = distance;
                 if (std::isnan(distance)) return;
             }

@@ -219,10 +219,11 @@ inline double draw_row(drawing& d, table const& t, row const& r, axes const& axi
 // One type: its backends, and the policies of each. Returns where it ends.
 inline double draw_panel(drawing& d, layout const& at, table const& t, double y) {
     axes const axis(at, t);
-    d.text(at.left, y, t.type + ", " + timings(t) + (t.exact ? "; integers do not round" : ""),
-           look::heading);
+    d.text(at.left, y, t.type, look::heading);
     d.box(at.left, y + 10, at.right - at.left, 1, look::rule);
-    y += 40;
+    y += 36;
+    d.text(at.left, y, timings(t) + (t.exact ? "; integers do not round" : ""), look::note);
+    y += 26;
     for (std::string const& verdict : t.verdicts)
         for (std::string const& line : wrapped(verdict, at.letters))
             d.text(at.left, y, line, look::note), y += 20;
