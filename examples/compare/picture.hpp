@@ -247,7 +247,7 @@ inline double draw_panel(drawing& d, layout const& at, table const& t, double y)
             d.text(x, y - 8, e >= -3 && e <= 3 ? near[e + 3] : "1e" + std::to_string(e), look::axis);
         }
     if (!t.exact) d.text(at.error_left, y + 14, "scale of the errors, in ulps of |A||B|", look::note);
-    return y + 56;
+    return y + 72;
 }
 
 inline std::string draw(std::vector<table> const& tables, layout const& at) {
@@ -257,7 +257,7 @@ inline std::string draw(std::vector<table> const& tables, layout const& at) {
     d.text(at.left, 70, "stratagemm: C = A B, " + n + " \u00d7 " + n, look::note);
     double y = draw_key(d, at, 102) + 30;
     for (table const& t : tables) y = draw_panel(d, at, t, y);
-    return d.finished(at, y - 20);
+    return d.finished(at, y - 36);
 }
 
 // The pictures, of which the browser shows the one that fits, what ran, and what is missing.
