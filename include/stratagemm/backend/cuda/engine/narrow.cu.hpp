@@ -244,10 +244,13 @@ template <int N> inline run_of<IN, N> part_of(run_of<IN, EACH> const &x, int fro
 constexpr bool HAS_LONG_VECTORS = !A_ALONG_K && sizeof(A_IN) <= 2 && COLS <= 2;
 constexpr bool HAS_ROOM = HAS_LONG_VECTORS && COLS == 1 && sizeof(A_IN) == 2 && sizeof(IN) == 2 && __CUDA_ARCH__ >= 800;
 constexpr bool READS_AHEAD = ON_TENSOR_CORES && A_ALONG_K && !SHIFTED;
+constexpr int SUMS_OF_THREAD = EACH * COLS * sizeof(scalar); /* bytes */
 constexpr int RESIDENT = HAS_ROOM || READS_AHEAD               ? 3
-                        : ON_TENSOR_CORES || HAS_LONG_VECTORS ? 2
-                        : sizeof(scalar) < 16 && EACH * COLS * sizeof(scalar) <= 64 ? 3
-                                                                                    : 1;
+                         : ON_TENSOR_CORES || HAS_LONG_VECTORS ? 2
+                         : sizeof(scalar) == 16                ? 1
+                         : SUMS_OF_THREAD <= 64                ? 3
+                         : SUMS_OF_THREAD <= 128 && !A_ALONG_K ? 2
+                                                               : 1;
 /* What a block has: rows from `first` on, and terms from `begin` to `end`, of a product of the batch. number: of the
    product, or of the part of k. */
 struct block_of_narrow { int first, number, batch, begin, end; };

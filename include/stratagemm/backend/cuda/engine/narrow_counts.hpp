@@ -53,7 +53,8 @@ public:
     static std::ptrdiff_t tiles(cuda_sides const& s, cuda_narrow const& t) {
         return ((s.m - 1) / (t.m * t.apart) + 1) * t.apart;
     }
-    // Blocks that a multiprocessor has room for, as RESIDENT in narrow.cu.hpp.
+    // Blocks that a multiprocessor has room for: RESIDENT in narrow.cu.hpp, as it was when the costs were fitted. Where
+    // this says one, there are two now if A lies along m.
     static int blocks_of(cuda_query const& q, cuda_narrow const& t, cuda_narrow_form const& form) {
         auto const each = each_of(q.element, form.along_k);
         bool const has_long_vectors = !form.along_k && q.element <= 2 && t.n <= 2;
