@@ -61,7 +61,7 @@ void each_policy(sg::matrix<float> const& b, F const& f) {
 
 } // namespace
 
-TEST_CASE("the same call gives the same bits a thousand times, whatever else the machine does") {
+TEST_CASE("the same call gives the same bits a thousand times, whatever else the machine does", "[trials]") {
     sg::index_t const n = 24;
     auto const a = fractions<float>(n, n, 1), b = fractions<float>(n, n, 2);
     wavering_load const load;
