@@ -141,6 +141,13 @@ public:
         norms_over_best_.print("normwise: chosen / best");
         norms_over_plain_.print("normwise: chosen / backend");
         for (auto& [name, all] : predicted_) all.print(("predicted / measured: " + name).c_str());
+        for (auto& [factor, strict, norms] : changing_) {
+            char text[80];
+            std::snprintf(text, sizeof(text), "leaving the backend at %.2f: componentwise", factor);
+            strict.print(text);
+            std::snprintf(text, sizeof(text), "leaving the backend at %.2f: normwise", factor);
+            norms.print(text);
+        }
         (time_choosing<Types>(seed), ...);
     }
 
@@ -195,6 +202,20 @@ private:
         std::fflush(stdout);
         strict_over_best_.add(chosen / strict), strict_over_plain_.add(chosen / plain);
         norms_over_best_.add(by_norms / best), norms_over_plain_.add(by_norms / plain);
+        for (auto& [factor, by_bounds, all] : changing_)
+            by_bounds.add(taken_at(factor, ways, false) / strict),
+                all.add(taken_at(factor, ways, true) / best);
+    }
+    // What the product would take if another way than the backend had to be predicted to take less than `factor` of it:
+    // says how large automatic's worth_changing should be, and worth_leaving of ozaki and split.
+    static double taken_at(double factor, std::vector<way> const& ways, bool normwise) {
+        double least = std::numeric_limits<double>::infinity(), taken = least;
+        for (way const& w : ways) {
+            if (w.name.starts_with("automatic") || (w.normwise && !normwise)) continue;
+            double const predicted = w.predicted * (w.name == "backend" ? factor : 1);
+            if (predicted < least) least = predicted, taken = median(w.seconds);
+        }
+        return taken;
     }
     void add_prediction(std::string const& name, double ratio) {
         for (auto& [known, all] : predicted_)
@@ -252,6 +273,11 @@ private:
     double most_work_;
     sg::automatic<Backend> strict_, norms_;
     ratios strict_over_best_, strict_over_plain_, norms_over_best_, norms_over_plain_;
+    struct changing {
+        double factor;
+        ratios strict{}, norms{};
+    };
+    std::vector<changing> changing_{{0.8}, {0.85}, {0.9}, {0.94}, {0.97}, {1}, {1.03}};
     int keep_ = 0; // of what is called for its time alone
     std::vector<std::pair<std::string, ratios>> predicted_;
 };

@@ -163,7 +163,9 @@ private:
 
     // ---- choosing ------------------------------------------------------------------------------------------
 
-    // Another policy than the backend has to be this much faster by its estimate.
+    // Another policy than the backend has to be this much faster by its estimate. For 238 products on an H200 any factor
+    // from 0.85 to 1.1 comes within 0.3% of any other in the mean (`./dev bench automatic cuda` prints what each comes
+    // to): this one spares a caller workspace that gains nothing.
     static constexpr double worth_changing = 0.97;
 
     template <class S>
