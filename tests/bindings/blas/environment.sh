@@ -9,7 +9,7 @@ trap 'rm -rf "$folder"' EXIT
 . "$(dirname "$0")/../says.sh"
 
 for policy in host 'host(invariant)' reference 'recursive(host)' 'strassen(host)' 'ozaki(host)' 'ozaki(fp32)' \
-    'ozaki(fp64)' 'split(host)' 'verified(host)' ' strassen ( host ) '; do
+    'ozaki(fp64)' 'split(host)' 'verified(host)' 'automatic(host)' ' strassen ( host ) '; do
     says "policy $(echo "$policy" | tr -d ' ')" 0 "STRATAGEMM_POLICY=$policy" STRATAGEMM_BLAS_REPORT=1
 done
 says "policy host" 0 STRATAGEMM_POLICY= STRATAGEMM_BLAS_REPORT=1
