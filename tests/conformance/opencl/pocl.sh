@@ -4,23 +4,27 @@
 # takes. Here only those functions are declared whose names occur where SOURCES have kernels; the rest of PoCL is the one
 # that is installed, by links. Where PoCL is not the only driver, or its files lie elsewhere, no `vendors` are made.
 set -eu
-folder=$1
+final=$1 folder=$1.new
 shift
 rm -rf "$folder"
-[ -z "${OCL_ICD_VENDORS:-}" ] || exit 0
+none() {
+    rm -rf "$final"
+    exit 0
+}
+[ -z "${OCL_ICD_VENDORS:-}" ] || none
 case $(echo /etc/OpenCL/vendors/*.icd) in
-*' '* | *'*'*) exit 0 ;;
+*' '* | *'*'*) none ;;
 */pocl*.icd) library=$(head -n 1 /etc/OpenCL/vendors/*.icd) ;;
-*) exit 0 ;;
+*) none ;;
 esac
 case $library in
 /*) ;;
 ?*) library=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p | sed -n 's#^.* => \(.*/\)libpocl\.so[.0-9]*$#\1#p' | head -n 1)$library ;;
 esac
-[ -e "$library" ] || exit 0
+[ -e "$library" ] || none
 place=$(cd "$(dirname "$library")" && pwd -P)
 data=$(cd "$place/../.." && pwd -P)/share/pocl # PoCL looks for its files from where it lies itself
-[ -f "$data/include/opencl-c.h" ] || exit 0
+[ -f "$data/include/opencl-c.h" ] || none
 
 mkdir -p "$folder/lib/here" "$folder/share/pocl/include"
 ln -s "$library" "$folder/lib/here/"
@@ -43,4 +47,12 @@ grep -rlE 'R"' "$@" | xargs grep -hoE '[a-z_][a-z_0-9]*' | sort -u | awk '
         if (name in called || name ~ /^(convert_[a-z]+[0-9]*|v(load|store)(_half)?[0-9]*(_rte)?)$/) print text
     }' - "$data/include/opencl-c.h" >"$folder/share/pocl/include/opencl-c.h"
 mkdir "$folder/vendors"
-echo "$folder/lib/here/$(basename "$library")" >"$folder/vendors/pocl.icd"
+echo "$final/lib/here/$(basename "$library")" >"$folder/vendors/pocl.icd"
+# Tests may be running: what is as it was stays.
+for file in vendors/pocl.icd share/pocl/include/opencl-c.h; do
+    cmp -s "$folder/$file" "$final/$file" && continue
+    rm -rf "$final"
+    mv "$folder" "$final"
+    exit
+done
+rm -rf "$folder"
