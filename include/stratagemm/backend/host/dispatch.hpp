@@ -7,8 +7,6 @@
 #include "generated.hpp"
 #include "team.hpp"
 
-#include <limits>
-
 STRATAGEMM_BEGIN
 
 // How a job is done: in blocks, or with B read once (vector.hpp), by rows or as dot products.
@@ -55,10 +53,10 @@ generated_vectors vectors_of(index_t bytes) {
     index_t const vectors = divide_up(few, 4) * (((many - 1) >> across) + 1);
     return 2 * m * n + (size == 4 ? 40 : 20) * vectors;
 }
-// Of m x n x k, or the most that fits: a shape whose time is estimated need not fit in any memory.
+// Of m x n x k, or more than any limit: a shape whose time is estimated need not fit in any memory.
 inline index_t multiplications(index_t m, index_t n, index_t k) {
     index_t all = 0;
-    return __builtin_mul_overflow(m * n, k, &all) ? std::numeric_limits<index_t>::max() : all;
+    return __builtin_mul_overflow(m * n, k, &all) ? index_t{1} << 62 : all;
 }
 // Whether a generated kernel that reads contiguous columns of A as vectors and writes columns of C takes the fewest
 // cycles. The others are kernels that write rows, for which a B along k is copied, and `dots`, for which A is copied.
