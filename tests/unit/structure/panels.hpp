@@ -4,7 +4,7 @@
 
 #include "catch.hpp"
 #include "files.hpp"
-#include "support.hpp"
+#include "unit/support.hpp"
 
 #include <stratagemm/backend/reference.hpp>
 #include <stratagemm/structure/panels.hpp>
