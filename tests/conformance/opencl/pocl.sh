@@ -1,7 +1,7 @@
 #!/bin/sh
 # sh pocl.sh FOLDER SOURCES...: a PoCL in FOLDER that compiles kernels in less time, for OCL_ICD_VENDORS=FOLDER/vendors.
 # Before each kernel PoCL reads 18,000 lines that declare the functions of OpenCL C, which is half of what compiling it
-# takes. Here only those functions are declared whose names occur where SOURCES have kernels; the rest of PoCL is the one
+# takes. Here only those functions are declared whose names occur in SOURCES; the rest of PoCL is the one
 # that is installed, by links. Where PoCL is not the only driver, or its files lie elsewhere, no `vendors` are made.
 set -eu
 final=$1 folder=$1.new
@@ -33,7 +33,7 @@ for file in "$data"/*.bc; do ln -s "$file" "$folder/share/pocl/"; done
 for file in "$data"/include/*; do ln -s "$file" "$folder/share/pocl/include/"; done
 rm "$folder/share/pocl/include/opencl-c.h"
 # Names that kernels paste together are those of conversions without a suffix, and of loads and stores.
-grep -rlE 'R"' "$@" | xargs grep -hoE '[a-z_][a-z_0-9]*' | sort -u | awk '
+grep -rhoE '[a-z_][a-z_0-9]*' "$@" | sort -u | awk '
     NR == FNR { called[$0]; next }
     continues || /^#/ { print; continues = /\\$/; next }
     !declares && !/^[a-z][a-z0-9_ ]* \*?__ovld / { next }
