@@ -51,7 +51,7 @@ public:
         ready_ = create && product_ && create(&handle_) == 0;
     }
     bool ready() const { return ready_; }
-    // Of matrices by rows: C^T = B^T A^T. Queued.
+    // cuBLAS has matrices by columns, so that it computes C^T = B^T A^T. The product is queued.
     bool multiply(int m, int n, int k, T const* a, T const* b, T* c) const {
         auto const in = sg::cuda_session::of(device_).enter();
         T const one = 1, zero = 0;

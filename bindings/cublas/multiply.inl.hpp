@@ -61,7 +61,7 @@ auto problem_of(product_call const& p, Epilogue const& epilogue) {
 
 // Whether cuBLAS is expected to be faster than `cuda`, by the library's estimates; docs/cublas.md says what was measured.
 // With operands of 16 bits cuBLAS does the steps after a tile of C while tensor cores multiply the next one, and the library
-// does them after the tile. So cuBLAS takes as long as the library without these steps, and once more for a last tile.
+// does them after the tile. cuBLAS is taken to need the library's time without these steps, and the steps of one last tile.
 template <class Problem>
 bool hides_steps_of(Problem const& given, sg::cuda const& gpu) {
     if (sg::is_empty(given)) return false;

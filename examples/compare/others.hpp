@@ -14,7 +14,7 @@ struct other {
     std::string name, version;
     std::function<void(void const* a, void const* b, void* c)> run; // C = A B, row by row
 };
-// Of n x n matrices of a type, with so many threads.
+// Libraries multiply n x n matrices of one type with this many threads.
 struct others {
     std::vector<other> all{};
     std::vector<std::string> missing{}; // libraries that are not installed, and what installs them

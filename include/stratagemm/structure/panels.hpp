@@ -38,7 +38,7 @@ class panels {
 public:
     using value_type = T;
 
-    // Not initialised. Of several policies one device each, which should be alike.
+    // The elements are not initialised. Each policy has one device; the devices should be alike.
     panels(std::vector<Policy> const& devices, index_t rows, index_t cols, panels_options const& options = {})
         : rows_(rows), cols_(cols), height_(options.height) {
         auto const count = static_cast<index_t>(devices.size());

@@ -53,7 +53,7 @@ generated_vectors vectors_of(index_t bytes) {
     index_t const vectors = divide_up(few, 4) * (((many - 1) >> across) + 1);
     return 2 * m * n + (size == 4 ? 40 : 20) * vectors;
 }
-// Of m x n x k, or more than any limit: a shape whose time is estimated need not fit in any memory.
+// The multiplications of an m x n x k product, or more than any limit: a shape whose time is estimated need not fit in any memory.
 inline index_t multiplications(index_t m, index_t n, index_t k) {
     index_t all = 0;
     return __builtin_mul_overflow(m * n, k, &all) ? index_t{1} << 62 : all;

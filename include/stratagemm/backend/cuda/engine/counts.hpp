@@ -109,7 +109,7 @@ struct cuda_counts {
         last_beside = none_left ? real(resident) : up(left, units);
         busy = full > 0 || left >= units ? 1 : real(left) / units;
     }
-    // So many elements of C each block in its round, and so many all blocks otherwise.
+    // Counts the elements of C that a block finishes in its round, and those that all blocks finish otherwise.
     void finishes(cuda_query const& q, double in_round, double otherwise) {
         double const each = q.after / (clustered ? parts : 1);
         finished = in_round * each, finished_apart = otherwise * each / units;
