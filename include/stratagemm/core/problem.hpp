@@ -629,8 +629,8 @@ struct outline {
     return failure(errc::shape, "gemm", text);
 }
 
-// Why a product cannot be done, if it cannot.
-[[gnu::cold, gnu::noinline]] inline status check(outline const& p) {
+// Whether the sides of all operands fit each other, in a batch or in sums.
+[[gnu::cold, gnu::noinline]] inline status check_sides_of(outline const& p) {
     if (p.count == factor_is_lost)
         return failure(errc::argument,
                        "gemm: alpha or beta is not a number that the scalar type of this product can hold; "
@@ -643,16 +643,11 @@ struct outline {
             errc::shape,
             "gemm: the batches of A, B and C must have the same, non-negative count (an A or B that is no "
             "batch serves all; C must be a batch)");
-    bool negative = p.a.cols < 0 || p.b.rows < 0, fits = true;
-    bool empty = p.to.count == 0 || p.count == 0, missing = false, outside = false;
+    bool negative = p.a.cols < 0 || p.b.rows < 0 || p.to.rows < 0 || p.to.cols < 0;
     for (auto const* l : {&p.a, &p.b, &p.to, &p.from})
-        for (placed_view const& v : *l) {
+        for (placed_view const& v : *l)
             if (l != &p.from || v.used) negative |= v.rows < 0 || v.cols < 0;
-            fits &= v.bytes.fits;
-            missing |= v.is_missing(), outside |= v.is_outside();
-        }
-    if (negative || p.to.rows < 0 || p.to.cols < 0)
-        return failure(errc::shape, "gemm: sizes must not be negative");
+    if (negative) return failure(errc::shape, "gemm: sizes must not be negative");
     if (p.a.rows != p.to.rows || p.b.cols != p.to.cols || p.b.rows != p.a.cols) return shape_failure(p);
     if (p.is_spread && p.count != 1)
         return failure(errc::unsupported, "gemm: a spread is the result of one product, not of a batch");
@@ -668,50 +663,65 @@ struct outline {
     for (placed_view const& v : p.from)
         if ((v.used || !p.is_spread) && (v.rows != p.to.rows || v.cols != p.to.cols))
             return failure(errc::shape, "gemm: the added matrix must have the shape of C");
+    return {};
+}
+
+// Whether one of the matrices that are written can be: no element of it is one of another matrix.
+[[gnu::cold, gnu::noinline]] inline status check_target(outline const& p, placed_view const& to) {
+    bool const is_batch = p.count > 1;
+    if (elements_collide(to.rows, to.cols, to.row_stride, to.col_stride))
+        return failure(errc::strides, "gemm: two elements of C share an address; its leading dimension "
+                                      "must be at least its row length");
+    if (is_batch && !nested(to.rows, to.row_stride, to.cols, to.col_stride, p.count, p.to_step))
+        return failure(errc::strides, "gemm: the matrices of the batch C overlap; its stride must be at "
+                                      "least one matrix");
+    for (auto const* l : {&p.a, &p.b})
+        for (placed_view const& v : *l)
+            if (v.used && !l->may_share && views_overlap(to, v, is_batch) &&
+                !(l->may_be_c && is_same_view(to, v)))
+                return failure(errc::alias, "gemm: C overlaps A or B; multiply into another matrix and copy");
+    for (placed_view const& other : p.to)
+        if (&other < &to && views_overlap(to, other, is_batch))
+            return failure(errc::alias, "gemm: two targets of a spread overlap");
+    for (placed_view const& from : p.from) {
+        if (!from.used || !views_overlap(to, from, is_batch)) continue;
+        bool const own = &from - p.from.first == &to - p.to.first;
+        if (!own) return failure(errc::alias, "gemm: what a target of a spread adds overlaps another target");
+        bool const in_place = from.address == to.address && from.row_stride == to.row_stride &&
+                              from.col_stride == to.col_stride && p.from_step == p.to_step;
+        if (!in_place)
+            return failure(errc::alias, "gemm: C may be the added matrix or be apart from it, but not "
+                                        "overlap it in part");
+    }
+    return {};
+}
+
+// Why a product cannot be done, if it cannot.
+[[gnu::cold, gnu::noinline]] inline status check(outline const& p) {
+    if (status s = check_sides_of(p); !s) return s;
     for (placed_view const& v : p.to)
         if (v.altered)
             return failure(errc::argument,
                            "gemm: C cannot be scaled or conjugated; use alpha, beta or an epilogue");
+    bool fits = true, missing = false, outside = false;
+    for (auto const* l : {&p.a, &p.b, &p.to, &p.from})
+        for (placed_view const& v : *l) {
+            fits &= v.bytes.fits;
+            missing |= v.is_missing(), outside |= v.is_outside();
+        }
     if (!fits)
         return failure(errc::overflow,
                        "gemm: the sizes and strides of an operand address more bytes than there are");
-    if (empty || p.to.rows == 0 || p.to.cols == 0) return {}; // nothing to write, so nothing else matters
+    bool const empty = p.to.count == 0 || p.count == 0 || p.to.rows == 0 || p.to.cols == 0;
+    if (empty) return {}; // nothing to write, so nothing else matters
     index_t const depth = p.a.is_computed || p.b.is_computed ? 1 : p.a.cols;
     if (is_vast(p.to.rows, p.to.cols, depth, p.count)) return failure(errc::overflow, vast_refusal);
     if (missing) return failure(errc::null_data, "gemm: an operand with elements has a null pointer");
     if (outside)
         return failure(errc::shape,
                        "gemm: an operand reaches beyond its buffer; check its offset, sides and strides");
-
-    bool const is_batch = p.count > 1;
-    for (placed_view const& to : p.to) {
-        if (elements_collide(to.rows, to.cols, to.row_stride, to.col_stride))
-            return failure(errc::strides, "gemm: two elements of C share an address; its leading dimension "
-                                          "must be at least its row length");
-        if (is_batch && !nested(to.rows, to.row_stride, to.cols, to.col_stride, p.count, p.to_step))
-            return failure(errc::strides, "gemm: the matrices of the batch C overlap; its stride must be at "
-                                          "least one matrix");
-        for (auto const* l : {&p.a, &p.b})
-            for (placed_view const& v : *l)
-                if (v.used && !l->may_share && views_overlap(to, v, is_batch) &&
-                    !(l->may_be_c && is_same_view(to, v)))
-                    return failure(errc::alias,
-                                   "gemm: C overlaps A or B; multiply into another matrix and copy");
-        for (placed_view const& other : p.to)
-            if (&other < &to && views_overlap(to, other, is_batch))
-                return failure(errc::alias, "gemm: two targets of a spread overlap");
-        for (placed_view const& from : p.from) {
-            if (!from.used || !views_overlap(to, from, is_batch)) continue;
-            bool const own = &from - p.from.first == &to - p.to.first;
-            if (!own)
-                return failure(errc::alias, "gemm: what a target of a spread adds overlaps another target");
-            bool const in_place = from.address == to.address && from.row_stride == to.row_stride &&
-                                  from.col_stride == to.col_stride && p.from_step == p.to_step;
-            if (!in_place)
-                return failure(errc::alias, "gemm: C may be the added matrix or be apart from it, but not "
-                                            "overlap it in part");
-        }
-    }
+    for (placed_view const& to : p.to)
+        if (status s = check_target(p, to); !s) return s;
     if (!p.epilogue_fits)
         return failure(errc::shape,
                        "gemm: a vector of the epilogue is shorter than the side of C that it runs along");
@@ -795,6 +805,14 @@ constexpr bool may_share = [] {
     else
         return false;
 }();
+// What only the operands know: whether they can be multiplied at all.
+template <class Problem>
+status usable_operands(Problem const& p) {
+    if constexpr (requires { p.a.usable(); })
+        if (status s = p.a.usable(); !s) return s;
+    if constexpr (requires { p.b.usable(); }) return p.b.usable();
+    return {};
+}
 // Checks a product of operands that are not views.
 template <class Problem>
 status validate_operands(Problem const& p) {
@@ -852,14 +870,7 @@ status validate_operands(Problem const& p) {
                 if (v.used && views_overlap(to[0], v, p.count > 1))
                     if (status s = transform::shares(v, to[0], p.count, b_shares); !s) return s;
     }
-    if (!checked) return checked;
-    // What only the operand knows.
-    auto const own = [&](auto const& operand) -> status {
-        if constexpr (requires { operand.usable(); }) return operand.usable();
-        return {};
-    };
-    if (status s = own(p.a); !s) return s;
-    return own(p.b);
+    return checked ? usable_operands(p) : std::move(checked);
 }
 
 // Checks what is_usual() does not.

@@ -150,6 +150,19 @@ STRATAGEMM_SURVEY bool survey_rows(view<T const> const& v, view<std::int8_t> con
     return simple;
 }
 
+// The scale of each line, whose largest element has the magnitude `most`, as bits; 0 for a line that has none. Returns
+// false if the scale of a finite line is not one double.
+inline bool scale_lines(std::int64_t const* most, int lines, double* scale) {
+    bool simple = true;
+    for (int i = 0; i < lines; ++i) {
+        std::int64_t const e = exponent_of_bits(most[i]);
+        bool const finite = most[i] < infinite_bits, usable = finite && e >= -1000 && e <= 1000;
+        simple = simple && (usable || !finite);
+        scale[i] = usable ? power(static_cast<int>(-e)) : 0;
+    }
+    return simple;
+}
+
 // The same for lines that lie side by side. It measures many of them at a time.
 template <class T, class Survey>
 STRATAGEMM_SURVEY bool survey_columns(view<T const> const& v, view<std::int8_t> const& plane, bool norms,
@@ -181,14 +194,11 @@ STRATAGEMM_SURVEY bool survey_columns(view<T const> const& v, view<std::int8_t> 
                 }
             }
         }
+        simple = scale_lines(most, lines, scale) && simple;
         bool done = norms;
         for (int i = 0; i < lines; ++i) {
-            std::int64_t const e = exponent_of_bits(most[i]);
-            bool const usable = most[i] < infinite_bits && e >= -1000 && e <= 1000;
-            simple = simple && (usable || most[i] >= infinite_bits);
-            scale[i] = usable ? power(static_cast<int>(-e)) : 0;
             lowest[i] = infinite<double>();
-            done = done && squares_in_range(e);
+            done = done && squares_in_range(exponent_of_bits(most[i]));
         }
         if (done)
             for (auto& part : squares)
