@@ -79,6 +79,81 @@ below=$(find include/stratagemm/backend include/stratagemm/device -name '*.hpp')
         done)"
 }
 
+# long_functions FILE...: the functions of C++ with more than 60 lines from their heads on, without text of kernels. A brace
+# of a block follows a blank, and one of a value does not.
+long_functions() {
+    code "$@" | awk -v most=60 '
+    {
+        match($0, /:[0-9]+: /)
+        name = substr($0, 1, RSTART - 1); at = substr($0, RSTART + 1, RLENGTH - 3) + 0
+        line = substr($0, RSTART + RLENGTH)
+        if (name != file) {
+            if (depth) print file ": its braces cannot be counted"
+            file = name; depth = inside = raw = macro = first = 0; head = ""
+        }
+        if (raw) {
+            if (!match(line, /\)[a-z]*"/)) next
+            raw = 0; line = substr(line, RSTART + RLENGTH)
+        }
+        gsub(/R"[a-z]*\([^)]*\)[a-z]*"/, "", line)
+        if (match(line, /R"[a-z]*\(/)) { raw = 1; line = substr(line, 1, RSTART - 1) }
+        if (macro || line ~ /^ *#/) { macro = line ~ /\\$/; next }
+        gsub(/\\./, "", line); gsub(/"[^"]*"|\047.\047/, "", line)
+        for (i = 1; i <= length(line); ++i) {
+            c = substr(line, i, 1)
+            if (c == "{") {
+                ++depth
+                if (i > 1 && substr(line, i - 1, 1) != " ") continue
+                is_type = head ~ /(^|[^<,] )(class|struct|union|enum|namespace)[ \[]/
+                if (!inside && head ~ /\(/ && head !~ /= *$/ && !is_type) { inside = depth; begins = first }
+                head = ""; first = 0
+            } else if (c == "}") {
+                if (inside == depth) {
+                    if (at - begins >= most) print name ":" begins ": " at - begins + 1 " lines"
+                    inside = 0
+                }
+                --depth
+                if (!inside && substr(line, i) ~ /^} *$/) { head = ""; first = 0 }
+            } else if (c == ";") {
+                head = ""; first = 0
+            } else if (c != " " || head != "") {
+                if (!first) first = at
+                head = head c
+            }
+        }
+        if (head != "") head = head " "
+        if (head ~ /^template <[^(]*> *$/) first = 0
+    }
+    END { if (depth) print file ": its braces cannot be counted" }'
+}
+
+# long_kernels FILE...: the functions in the text of kernels with more than 120 lines. They begin and end at the left margin.
+# Those that were longer when this rule was made may not become longer.
+long_kernels() {
+    awk '
+    BEGIN {
+        most["wgmma.cu.hpp"] = 244; most["simt.cu.hpp"] = 192; most["fp64.cu.hpp"] = 186
+        most["two_of_four/warpgroups.hpp"] = 217; most["bsr/warpgroups.hpp"] = 135; most["split/warpgroups.hpp"] = 123
+        most["sampled/device.hpp"] = 195; most["low_rank/device_kernels.hpp"] = 170; most["csr/union.hpp"] = 128
+    }
+    FNR == 1 {
+        text = begins = 0; limit = 120
+        for (name in most) if (substr(FILENAME, length(FILENAME) - length(name)) == "/" name) limit = most[name]
+    }
+    /R"[a-z]*\($/ { text = 1; begins = 0; next }
+    /^\)[a-z]*"/ { text = 0 }
+    text && !begins && /^[a-zA-Z_].*[({,]$/ && !/^(struct|namespace|enum|union|typedef)/ { begins = FNR }
+    text && begins && /^}/ {
+        if (FNR - begins >= limit) print FILENAME ":" begins ": " FNR - begins + 1 " lines"
+        begins = 0
+    }' "$@"
+}
+# shellcheck disable=SC2086
+{
+    verdict 'functions of more than 60 lines' "$(long_functions $headers)"
+    verdict 'functions of kernels of more than 120 lines' "$(long_kernels $headers)"
+}
+
 versions=$({
     awk '/define STRATAGEMM_VERSION_(MAJOR|MINOR|PATCH)/ { v = v s $3; s = "." } END { print v }' \
         include/stratagemm/core/config.hpp
