@@ -86,10 +86,10 @@ template <class T> inline run_of<T, EACH> some_of(T const *from, index next, int
         if (e >= begin && e < there) v.x[e] = from[e * next];
     return v;
 }
-/* Which element of an aligned vector this is. */
+/* The number of an element within its aligned vector. */
 inline int place_in_vector(A_IN const *x) { return (int)((unsigned long long)x / sizeof(A_IN) % EACH); }
-/* Whether rows from i0 on of line l along m may be read as a vector. What is before and after the rows of a line belongs
-   to other lines or lies between lines, and counts for no row, but nothing is read before the first line or after the
+/* Whether rows from i0 on of line l along m may be read as a vector. The vector may reach beyond the rows of its line: these
+   elements belong to other lines or lie between lines, and are not used. It may not reach beyond the first line or the
    last. */
 inline bool is_within(arguments const &p, int i0, int l) {
     return ((i0 >= 0) | (l > 0)) & ((i0 + EACH <= p.m) | (l + 1 < p.k));
@@ -107,8 +107,8 @@ template <class T> inline T from_lane(T x, int lane) {
     for (int w = 0; w < sizeof(T) / 4; ++w) v.word[w] = __shfl_sync(~0u, v.word[w], lane);
     return v.whole;
 }
-/* Sums of all lanes: of two lanes, each keeps one half of the sums, LEFT of them, and gives the other away; `which`
-   tells the number of its first. Whether no other lane has the same. */
+/* Adds up the sums of all lanes. A pair of lanes divides its LEFT sums: each lane keeps one half and gives the other half
+   away. `which` becomes the number of the lane's first sum. Returns whether no other lane has the same sums. */
 template <int LEFT, int APART> inline bool add_lanes(scalar *sum, int &which, int lane) {
     bool const upper = lane & APART;
     if constexpr (APART == 0) {
@@ -134,13 +134,13 @@ inline void finish(arguments const &p, epilogue_state const &state, scalar sum, 
     store(p, state, sum, i, j, number);
 #endif
 }
-/* Of a block, whose rows are GROUP apart. */
+/* The first row of a block, whose rows are GROUP apart. */
 inline int first_row(int block) { return block / GROUP * (TILE_M * GROUP) + block % GROUP; }
 #ifndef TOGETHER
 #define TOGETHER 0
 #endif
 #if TOGETHER
-/* Of the sums of a block, which other blocks of the cluster read. */
+/* Blocks of a cluster read each other's sums in RUNS of 16 bytes. */
 constexpr int RUN = 16 / sizeof(scalar), RUNS = (TILE_M * COLS + RUN - 1) / RUN;
 inline void add_up_blocks(arguments const &p, epilogue_state const &state, scalar const *sums, int first, int number) {
     int const parts = (p.k - 1) / p.part + 1;
@@ -181,8 +181,8 @@ inline void finish_block(arguments const &p, epilogue_state const &state, int fi
 }
 
 #if ON_TENSOR_CORES
-/* 16 x 8 sums of the terms that four lanes have: of rows 0 to 7 of X in x0, of the others in x1, and of columns of Y.
-   Which terms these are is free, if X and Y agree. */
+/* Adds to 16 x 8 sums the products of the terms that four lanes have: x0 has those of rows 0 to 7 of X, x1 those of the
+   other rows, y those of the columns of Y. Lanes may have any terms, if those of X and Y agree. */
 static_assert(COLS <= 8 || (A_ALONG_K && SHIFTED));
 constexpr int TERMS = 8 / sizeof(IN) > 2 ? 8 / sizeof(IN) : 2; /* of a lane */
 template <class T> inline void multiply(double (&c)[4], run_of<T, 2> const &x0, run_of<T, 2> const &x1,
@@ -191,7 +191,7 @@ template <class T> inline void multiply(double (&c)[4], run_of<T, 2> const &x0, 
                  "{%0, %1, %2, %3};" : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
                  : "d"(x0.x[0]), "d"(x1.x[0]), "d"(x0.x[1]), "d"(x1.x[1]), "d"(y.x[0]), "d"(y.x[1]));
 }
-/* Of types whose TERMS are two words. The compiler would take runs of bytes apart and put them together again. */
+/* For types whose TERMS are two words: the compiler would take runs of bytes apart and put them together again. */
 template <class S> inline void multiply(S (&c)[4], uint2 x0, uint2 x1, uint2 y) {
 #if INTEGER
     asm volatile("mma.sync.aligned." MMA_TYPE " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
@@ -251,8 +251,8 @@ constexpr int RESIDENT = HAS_ROOM || READS_AHEAD               ? 3
                          : SUMS_OF_THREAD <= 64                ? 3
                          : SUMS_OF_THREAD <= 128 && !A_ALONG_K ? 2
                                                                : 1;
-/* What a block has: rows from `first` on, and terms from `begin` to `end`, of a product of the batch. number: of the
-   product, or of the part of k. */
+/* A block has the rows from `first` on and the terms from `begin` to `end` of a product of the batch. `number` is that of
+   the product or, if k is in parts, that of the part. */
 struct block_of_narrow { int first, number, batch, begin, end; };
 inline block_of_narrow this_block(arguments const &p) {
 #if TOGETHER
@@ -263,6 +263,14 @@ inline block_of_narrow this_block(arguments const &p) {
     int const first = first_row(blockIdx.x % blocks), begin = PARTIAL ? number * p.part : 0;
     return {first, number, PARTIAL ? 0 : number, begin, PARTIAL ? min(p.k, begin + p.part) : p.k};
 #endif
+}
+/* Multiplies a block. The text for a way to read A defines this. */
+inline void multiply_block(arguments const &p, epilogue_state const &state, block_of_narrow const &block);
+
+extern "C" __global__ void __launch_bounds__(256, RESIDENT)
+narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
+    wait_for_earlier();
+    multiply_block(p, state, this_block(p));
 }
 )cu";
 

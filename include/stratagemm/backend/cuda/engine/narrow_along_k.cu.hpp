@@ -81,11 +81,8 @@ inline void multiply_lines(arguments const &p, scalar (&sum)[SUMS], A_IN const *
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256, RESIDENT)
-narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
-    wait_for_earlier();
+inline void multiply_block(arguments const &p, epilogue_state const &state, block_of_narrow const &block) {
     int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    block_of_narrow const block = this_block(p);
     int const first = block.first, number = block.number, batch = block.batch;
     int const row = first + warp / STAGES * MICRO_M, slice = warp % STAGES;
     scalar sum[SUMS] = {};

@@ -105,14 +105,11 @@ inline void multiply_lines(scalar (&sum)[4], lines_of_lane const &from, int l, i
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256, RESIDENT)
-narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
-    wait_for_earlier();
+inline void multiply_block(arguments const &p, epilogue_state const &state, block_of_narrow const &block) {
     int const warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    block_of_narrow const block = this_block(p);
     int const row = block.first + warp / STAGES * MICRO_M, slice = warp % STAGES;
     auto const line = [&](int i) { return element<IN>(p.a, min(row + i, p.m - 1), 0, block.batch); };
-    /* What is not a column of B counts for none of C. */
+    /* Lanes beyond the columns of B read the last column, and their sums are not stored. */
     lines_of_lane const from{line(g), line(g + 8), element<IN>(p.b, 0, 0, block.batch) + min(g, COLS - 1) * p.b.col,
                              B_ALONG_K ? 1 : p.b.row};
     scalar sum[4] = {};

@@ -8,27 +8,27 @@ STRATAGEMM_BEGIN
 inline constexpr char cuda_narrow_along_m_text[] = R"cu(
 constexpr int SIDE_BY_SIDE = MICRO_N, DOWN = 256 / SIDE_BY_SIDE;
 static_assert(TILE_M == (SIDE_BY_SIDE - SHIFTED) * EACH, "rows of a block");
-/* Lines that are asked for together, and those of them that are left. */
+/* A thread loads AHEAD lines of A before it multiplies any; at the end of a round it loads LEFT at a time. */
 constexpr int AHEAD = EACH * COLS > 32 ? 4 : 8, LEFT = sizeof(A_IN) > 1 && EACH * COLS > 24 ? 2 : 4;
-/* Several columns of B come to shared memory, TILE_K terms at a time. WIDTH: columns that are read at a time. The last
-   ones of a row may have no meaning. */
+/* Several columns of B are staged in shared memory, TILE_K terms at a time. A thread reads WIDTH columns at a time; the
+   last columns of a ROW may be padding. */
 constexpr int WIDTH = sizeof(scalar) == 4 && COLS > 2 ? 4 : sizeof(scalar) <= 8 ? 2 : 1;
 constexpr int ROW = (COLS + WIDTH - 1) / WIDTH * WIDTH, OF_B = COLS > 1 ? TILE_K * ROW : 0;
-constexpr int ROOM = OF_B > 8 * TILE_M ? OF_B : 8 * TILE_M; /* for B, then for sums of warps */
+constexpr int ROOM = OF_B > 8 * TILE_M ? OF_B : 8 * TILE_M; /* B, and afterwards the sums of warps */
 using sums_of_thread = scalar[EACH][COLS];
 
-/* The rows of a thread: EACH from i0 on, in every DOWN-th line from `slice` on. Of the lines of a warp, each is eight
-   after the one before. */
+/* A thread has EACH rows, from row i0 on, of every DOWN-th line of A, from line `slice` on. The lines that a warp reads at
+   a time are eight apart. */
 struct rows_of_thread {
-    int at, slice, shift, i0, first; /* first: of the block */
+    int at, slice, shift, i0, first; /* first: the first row of the block */
 
-    /* Whether the block has some of them, and whether all are there. */
+    /* Whether any of these rows is within the block, and whether all of them are within A. */
     inline bool some(arguments const &p) const { return i0 < min(p.m, first + TILE_M); }
     inline bool all(arguments const &p) const { return DENSE ? some(p) : i0 + (EACH - 1) * SIDE_BY_SIDE < p.m; }
-    /* How far apart they lie, and how many there are if they are not DENSE. */
+    /* How far apart the rows lie, and how many are within A. The latter is for rows that are not DENSE. */
     inline index apart(arguments const &p) const { return DENSE ? 1 : SIDE_BY_SIDE * p.a.row; }
     inline int there(arguments const &p) const { return i0 >= p.m ? 0 : (p.m - i0 - 1) / SIDE_BY_SIDE + 1; }
-    /* Whether lines hold rows of this thread together with what is before the first line of A, or after its last. */
+    /* Whether the vector of this thread begins before the first line of A, or ends after the last line. */
     inline bool reads_first(arguments const &p, block_of_narrow const &block) const {
         return SHIFTED && i0 < 0 && block.begin + slice == 0;
     }
@@ -39,7 +39,7 @@ struct rows_of_thread {
     inline run_of<A_IN, EACH> careful(arguments const &p, A_IN const *line) const {
         return DENSE ? some_of(line, 1, p.m - i0, -i0) : some_of(line, apart(p), there(p));
     }
-    /* Lines l, l + DOWN, ..., which are those of k from `from` on, as far as there are such before `until`. */
+    /* Loads lines l, l + DOWN, ... that are before `until`. Line 0 of `a` is the line `from` of A. */
     inline void left_of(arguments const &p, run_of<A_IN, EACH> (&v)[LEFT], A_IN const *a, int from, int l,
                         int until) const {
 #pragma unroll
@@ -111,7 +111,7 @@ inline void multiply_lines(arguments const &p, sums_of_thread &sum, rows_of_thre
             sum[e][0] = multiply_add(number_of_a(p, head.x[e]), number_of_b(p, b[0]), sum[e][0]);
 }
 #else
-/* TILE_K terms of all columns, of which `left` are there, to shared memory. */
+/* Stages TILE_K terms of all columns of B in shared memory. Only `left` terms exist; the others become zeros. */
 inline void bring(arguments const &p, scalar *of_b, IN const *b, int left) {
     bool const down = COLS > 1 && (p.b.row < 0 ? -p.b.row : p.b.row) > (p.b.col < 0 ? -p.b.col : p.b.col);
 #pragma unroll 8
@@ -167,7 +167,7 @@ inline void multiply_lines(arguments const &p, sums_of_thread &sum, rows_of_thre
 }
 #endif
 
-/* A column at a time: adds up the sums of lanes of a warp that have the same rows, then those of the warps. */
+/* Stores the sums, one column at a time: lanes of a warp that have the same rows add up theirs, then the warps do. */
 inline void store_sums_of_threads(arguments const &p, epilogue_state const &state, sums_of_thread const &sum,
                                   rows_of_thread const &rows, scalar *room, int first, int number) {
     int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -203,10 +203,7 @@ inline void store_sums_of_threads(arguments const &p, epilogue_state const &stat
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(256, RESIDENT)
-narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
-    wait_for_earlier();
-    block_of_narrow const block = this_block(p);
+inline void multiply_block(arguments const &p, epilogue_state const &state, block_of_narrow const &block) {
     struct alignas(16) all_sums { scalar x[ROOM]; };
     __shared__ all_sums of_warps;
     rows_of_thread const rows = rows_of(p, block);

@@ -6,9 +6,8 @@
 STRATAGEMM_BEGIN
 
 inline constexpr char cuda_narrow_along_m_mma_text[] = R"cu(
-/* C^T = B^T A^T. A lane has EACH neighbouring rows of A, each of which is a column of another product. Of the
-   terms of a lane each is NEXT after the one before. Lanes whose rows are all beyond those of the block read
-   what others read. */
+/* C^T = B^T A^T. A lane has EACH neighbouring rows of A, each of which is a column of another product. The terms of a lane
+   are NEXT apart. Lanes whose rows are all beyond the block read what other lanes read. */
 static_assert(TILE_M == (MICRO_N - SHIFTED) * EACH && (MICRO_N == 8 || !SHIFTED), "rows of a block");
 constexpr int BESIDE = MICRO_N / 8, SLICES = 8 / BESIDE; /* warps beside each other, and those that share terms */
 constexpr int NEXT = SHIFTED ? 8 : 1, PIECE = 4 * TERMS, SPAN = (PIECE - 1) * NEXT, STEP = SLICES * PIECE;
@@ -80,11 +79,8 @@ struct lines_of_lane {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(256, RESIDENT)
-narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
-    wait_for_earlier();
+inline void multiply_block(arguments const &p, epilogue_state const &state, block_of_narrow const &block) {
     int const warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    block_of_narrow const block = this_block(p);
     int const first = block.first, batch = block.batch, begin = block.begin, end = block.end;
     int const slice = warp / BESIDE, start = begin + slice * (SHIFTED ? 1 : PIECE);
     int const shift = SHIFTED ? place_in_vector(element<IN>(p.a, first, start, batch)) : 0;
@@ -96,8 +92,8 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     sums_of_lane sum = {};
     int l = start + TERMS * NEXT * t;
     int const until = from + 8 * EACH > p.m && end == p.k ? end - 1 : end;
-    /* Nothing is read before the first line of A and after its last one: these are added by themselves. All rows of a
-       line are, or 0 times infinity would count for some. */
+    /* No vector may begin before the first line of A or end after its last line: such lines are added separately. All rows
+       of such a line are, or 0 times infinity would count for some of them. */
     int const least = SHIFTED && from < 0 && start == 0 ? 1 : 0;
     bool careful = least > 0;
     for (;; l += STEP, careful = false) {

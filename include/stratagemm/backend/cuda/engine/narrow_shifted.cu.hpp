@@ -7,9 +7,10 @@
 STRATAGEMM_BEGIN
 
 inline constexpr char cuda_narrow_shifted_text[] = R"cu(
-/* C^T = B^T A^T. Terms are counted from the vector of A in which the first one is, so that this has the number
-   `shift`, and vectors begin at multiples of EACH; `length` is beyond the last. A warp has eight rows of each 64 of the
-   block; of a block with fewer rows, STAGES warps share the terms of eight rows, STEP of them in turn. */
+/* C^T = B^T A^T. Terms are counted from the start of the vector of A that holds the first term. So the first term has the
+   number `shift`, the last one the number `length` - 1, and vectors begin at multiples of EACH. A warp has eight rows of
+   each 64 rows of the block. If the block has fewer rows, STAGES warps share the terms of eight rows, STEP terms in
+   turn. */
 static_assert(ON_TENSOR_CORES && GROUP * sizeof(IN) == 16, "rows begin at the same place within a vector");
 constexpr int EIGHTS = TILE_M > 64 ? 2 : 1, PAIRS = (COLS + 15) / 16, STEP = 4 * EACH;
 constexpr int AHEAD = PAIRS > 2 ? 2 : 4, ROUND = AHEAD * STAGES * STEP; /* as there are registers for */
@@ -18,19 +19,19 @@ using some = run_of<IN, EACH>;
 using sums_of_warp = scalar[EIGHTS][PAIRS][4];
 using lines_of_a = IN const *[EIGHTS];
 
-/* Where a thread is: row g of eight and place t of four in its warp, which has rows of the block from `row` on, and a
-   slice of the terms. */
+/* Where a thread is: row g of eight and place t of four in its warp. The warp has rows of the block from `row` on, and the
+   slice number `slice` of the terms. */
 struct place_of_thread {
     int g, t, slice, row;
-    /* Which terms the warp begins step s with. */
+    /* The first term of step s of the warp. */
     inline int step(int s) const { return (s * STAGES + slice) * STEP; }
 };
 inline place_of_thread this_thread() {
     int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     return {lane / 4, lane % 4, warp % STAGES, warp / STAGES * 8};
 }
-/* The first terms of A are on their way to the second-level cache while B comes to shared memory. With more columns
-   there are no registers left for that. */
+/* Prefetches the first terms of A to the second-level cache while B is staged in shared memory. With more columns there are
+   no registers left for that. */
 inline void prefetch(lines_of_a const &a, int shift, int length) {
     place_of_thread const here = this_thread();
 #pragma unroll
@@ -42,8 +43,8 @@ inline void prefetch(lines_of_a const &a, int shift, int length) {
 }
 /* Vectors of B change places within 128 bytes: eight threads that read or store at a time use all banks. */
 inline int swizzle(int j) { return j % 2 * 4 + j / 2 % 4; }
-/* Brings `depth` terms of B from `from` on to shared memory: vectors of a column that lies along k from 32 aligned
-   bytes, where these are within the column, else element by element. */
+/* Stages `depth` terms of B, from term `from` on, in shared memory. If columns lie along k, a vector is made of 32 aligned
+   bytes that lie within the column. Other vectors are read element by element. */
 inline void bring(arguments const &p, IN *of_b, IN const *b, int from, int depth, int shift, int terms) {
     constexpr int IN_COLUMN = TILE_K / EACH, ALL = IN_COLUMN * COLS, AT_A_TIME = PAIRS > 2 ? 2 : 4;
     bool const lies_so = p.b.row == 1;
@@ -91,7 +92,7 @@ inline void bring(arguments const &p, IN *of_b, IN const *b, int from, int depth
             if (is_there(v)) *(some *)(of_b + (j(v) * TILE_K + (c(v) ^ swizzle(j(v))) * EACH)) = y[v];
     }
 }
-/* Adds what a thread has of rows, times its terms of B from number u of what is in shared memory on. */
+/* Adds the products of a thread's vectors of rows and its terms of B, which begin with term u in shared memory. */
 template <int ROWS>
 inline void add(sums_of_warp &sum, some const (&x)[ROWS], IN const *of_b, int g, int u, bool there) {
     IN const *const column = of_b + (g * TILE_K + (u / EACH ^ swizzle(g)) * EACH);
@@ -107,7 +108,7 @@ inline void add(sums_of_warp &sum, some const (&x)[ROWS], IN const *of_b, int g,
                 multiply(sum[r][q], part_of<TERMS>(y, e), part_of<TERMS>(z, e), part_of<TERMS>(x[r], e));
     }
 }
-/* Adds the whole vectors among `depth` terms from `from` on, of ROWS times eight rows. */
+/* Adds the products of the whole vectors among `depth` terms, from term `from` on, for ROWS times eight rows. */
 template <int ROWS>
 inline void multiply_from(sums_of_warp &sum, lines_of_a const &a, IN const *of_b, int from, int depth, int shift,
                           int length) {
@@ -130,7 +131,8 @@ inline void multiply_from(sums_of_warp &sum, lines_of_a const &a, IN const *of_b
                 for (int r = 0; r < ROWS; ++r) x[s][r] = all_if(whole, a[r] + at, 1);
             }
         }
-        /* What is within a row in part has been added: not even zeros are multiplied by an infinite B then. */
+        /* Vectors that only begin or end within a row have been added before: here not even their zeros are multiplied,
+           since B may be infinite. */
 #pragma unroll
         for (int s = 0; s < AHEAD; ++s) {
             int const at = from + u + here.step(s) + t * EACH;
@@ -179,10 +181,7 @@ inline void store_sums(arguments const &p, epilogue_state const &state, sums_of_
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(256, RESIDENT)
-narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_state state) {
-    wait_for_earlier();
-    block_of_narrow const block = this_block(p);
+inline void multiply_block(arguments const &p, epilogue_state const &state, block_of_narrow const &block) {
     int const first = block.first, batch = block.batch, begin = block.begin, terms = block.end - begin;
     extern __shared__ __align__(16) char memory[];
     IN *const of_b = (IN *)memory;
@@ -192,7 +191,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     int const length = first < p.m ? terms + shift : 0;
     lines_of_a a;
     IN const *const b = element<IN>(p.b, begin, 0, batch);
-    int eights = 0; /* of these, that are there */
+    int eights = 0; /* groups of eight rows that are within A */
 #pragma unroll
     for (int r = 0; r < EIGHTS; ++r) {
         int const i = first + (r * 64 + here.row + g) * GROUP;
@@ -203,7 +202,7 @@ narrow(__grid_constant__ const arguments p, __grid_constant__ const epilogue_sta
     sums_of_warp sum = {};
     for (int from = 0; from < length; from += TILE_K) {
         int const depth = min(TILE_K, (length - from + STEP - 1) / STEP * STEP);
-        /* Vectors that are within a row in part are read element by element. */
+        /* Vectors that only begin or end within a row are read element by element. */
         int const last = length / EACH * EACH;
         bool const has_head = from == 0 && shift > 0, is_first = STAGES == 1 || here.slice == 0;
         bool const has_tail = last < length && last >= from && last < from + depth && !(has_head && last == 0);
