@@ -311,9 +311,8 @@ TEST_CASE("CUDA: an engine that is added to the list is chosen, and has its sour
     using list = sg::cuda_configuration_of<sg::cuda_direct, toy, sg::cuda_blocked>;
     sg::cuda_device const device = device_of(80);
     auto const chosen = [&](std::ptrdiff_t m) {
-        sg::cuda_choosing<list> all;
-        all.ask_all({.device = device, .type = 's', .element = 4, .sides = {m, 500, 500, 1}});
-        return all.best.tile;
+        return sg::best_of_all<list>({.device = device, .type = 's', .element = 4, .sides = {m, 500, 500, 1}})
+            .tile;
     };
     auto const text = [](auto const& engine) { return engine.describe(); };
     CHECK(chosen(3).visit(text) == "toy, 3 rows");

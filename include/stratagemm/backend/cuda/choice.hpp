@@ -3,35 +3,24 @@
 
 #include "engines.hpp"
 
+#include <optional>
+
 STRATAGEMM_BEGIN
 
-template <class Configuration>
-struct cuda_choice_of : cuda_way {
-    Configuration tile;
+struct cuda_choice : cuda_way {
+    cuda_configuration tile;
     bool by_reals = false; // complex numbers: the configuration and the way are of the product of real ones
 };
-using cuda_choice = cuda_choice_of<cuda_configuration>;
 
-// Asks all engines of a list, and keeps the best way.
-template <class Configuration>
-class cuda_choosing {
-public:
-    double least() const { return best.cycles; }
-    template <class Engine>
-    void operator()(Engine const& engine, cuda_way const& way) {
-        if (found && !(way.cycles < best.cycles)) return;
-        static_cast<cuda_way&>(best) = way;
-        best.tile = engine, found = true;
-    }
-    void ask_all(cuda_query const& q) {
-        Configuration::for_each([&]<class Engine>(Engine const&) {
-            if (Engine::takes(q)) Engine::candidates(q, *this);
-        });
-    }
-
-    cuda_choice_of<Configuration> best{{.cycles = 1e300}, {}, false};
-    bool found = false;
-};
+// The best way of all engines of a list.
+template <class Configuration = cuda_configuration>
+cuda_best_of<Configuration> best_of_all(cuda_query const& q) {
+    cuda_best_of<Configuration> best;
+    Configuration::for_each([&]<class Engine>(Engine const&) {
+        if (Engine::takes(q)) Engine::candidates(q, best);
+    });
+    return best;
+}
 
 // The cycles of a way that was chosen, among those that its engine names for another query.
 struct cuda_cycles_of {
@@ -87,40 +76,39 @@ inline cuda_choice choose_reals(cuda_query const& q, char real_type, cuda_config
 }
 
 // What the caller wants, if it can run.
-inline cuda_choosing<cuda_configuration> choose_given(cuda_query const& q, char real_type,
-                                                      cuda_configuration const& only) {
-    cuda_choosing<cuda_configuration> given;
+inline std::optional<cuda_choice> choose_given(cuda_query const& q, char real_type,
+                                               cuda_configuration const& only) {
+    cuda_best_of<cuda_configuration> given;
     only.visit([&](auto const& engine) {
         if constexpr (requires { engine.candidates_as_given(q, given); })
             engine.candidates_as_given(q, given);
     });
-    if (given.found || !real_type) return given;
+    if (given.found) return cuda_choice{given.way, given.tile};
+    if (!real_type) return {};
     bool const takes_reals = only.visit([&]<class Engine>(Engine const&) {
         if constexpr (has_tiles<Engine>) return Engine::fetches && Engine::takes_type(q.device, real_type);
         return false;
     });
-    if (!takes_reals) return given;
-    if (cuda_choice const reals = choose_reals(q, real_type, only);
-        reals.by_reals && reals.tile.index() == only.index())
-        given.best = reals, given.found = true;
-    return given;
+    if (!takes_reals) return {};
+    cuda_choice const reals = choose_reals(q, real_type, only);
+    if (reals.by_reals && reals.tile.index() == only.index()) return reals;
+    return {};
 }
 
 // `only` is a configuration that the caller wants for all products that can have it.
 inline cuda_choice choose(cuda_query const& q, cuda_configuration const& only = {}) {
     char const real_type = q.type == 'c' ? 's' : q.type == 'z' ? 'd' : '\0';
     if (only.is_given())
-        if (auto const given = choose_given(q, real_type, only); given.found) return given.best;
+        if (auto const given = choose_given(q, real_type, only)) return *given;
     cuda_query asked = q;
     asked.given = only.is_given();
-    cuda_choosing<cuda_configuration> all;
-    all.ask_all(asked);
+    cuda_best_of<cuda_configuration> const all = best_of_all(asked);
     // Few columns need no copy of A.
     if (real_type && !cuda_narrow::takes(asked))
         if (cuda_choice const reals = choose_reals(asked, real_type, {});
-            reals.by_reals && reals.cycles < all.best.cycles)
+            reals.by_reals && reals.cycles < all.way.cycles)
             return reals;
-    return all.best;
+    return {all.way, all.tile};
 }
 
 // What an epilogue adds to the cycles of a choice, which is that of the product without: no epilogue changes the order of

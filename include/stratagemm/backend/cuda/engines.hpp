@@ -16,7 +16,7 @@
 
 STRATAGEMM_BEGIN
 
-// Calls f with each parameter of an engine without tiles, constant or not.
+// Calls f with each parameter of an engine, constant or not.
 template <class Engine, class F>
 void each_parameter_of(Engine& engine, F const& f) {
     if constexpr (requires { Engine::each_parameter(engine, f); }) Engine::each_parameter(engine, f);
@@ -60,29 +60,20 @@ public:
         cuda_configuration_of made;
         short number = 0;
         for_each([&]<class Engine>(Engine const&) {
-            if (values[0] == number++) {
-                if constexpr (has_tiles<Engine>) {
-                    made = tile_of<Engine>(values);
-                } else {
-                    Engine engine{};
-                    std::size_t place = 1;
-                    each_parameter_of(engine, [&](short& x) { x = values[place++]; });
-                    made = engine;
-                }
-            }
+            if (values[0] != number++) return;
+            Engine engine{};
+            std::size_t place = 1;
+            each_parameter_of(engine, [&](short& x) { x = values[place++]; });
+            made = engine;
         });
         return made;
     }
     friend std::vector<short> values_of(cuda_configuration_of const& c) {
-        return c.visit([&]<class Engine>(Engine const& engine) {
+        return c.visit([&](auto const& engine) {
             std::vector<short> values = {static_cast<short>(c.index())};
+            std::size_t place = 1;
             values.resize(11);
-            if constexpr (has_tiles<Engine>) {
-                put_parameters(engine, values);
-            } else {
-                std::size_t place = 1;
-                each_parameter_of(engine, [&](short x) { values[place++] = x; });
-            }
+            each_parameter_of(engine, [&](short x) { values[place++] = x; });
             return values;
         });
     }

@@ -106,14 +106,8 @@ public:
     cuda_prepared_two(cuda_chooser const& by, Problem const& p) : by_(by), p_(p) {
         bool const turned = p.c.cols != 1 && (p.c.rows == 1 || rows_are_closer(p.c));
         if (read_few_columns(p, false) || read_few_columns(p.transposed(), true) ||
-            (turned ? read_as_stored(p.transposed(), true) : read_as_stored(p, false))) {
-            std::visit(
-                [&]<class Read>(Read const& product) {
-                    if constexpr (!std::is_same_v<Read, std::monostate>) needed_.device = product.workspace();
-                },
-                read_);
+            (turned ? read_as_stored(p.transposed(), true) : read_as_stored(p, false)))
             return;
-        }
         // Only where copies will lie is asked for: those of an arena begin at such places.
         cuda_arena outline({reinterpret_cast<std::byte*>(cuda_arena::alignment)}, PTRDIFF_MAX, nullptr);
         widened const x(p, outline);
@@ -204,6 +198,7 @@ private:
     bool read(cuda_product<Q>& product, cuda_choice const& choice) {
         if (!choice.widens) return false;
         product.take(choice);
+        needed_.device = product.workspace();
         read_.template emplace<cuda_product<Q>>(std::move(product));
         return true;
     }

@@ -317,22 +317,19 @@ public:
                       [&] { return engine.run(*this, way, form, sums, tail ? epilogue_ : none, memory); });
     }
 
-    // An operand with its lines as rows; `flipped`: `view` is the transpose of what was given.
+    // An operand with its lines as rows. What was A of the given product lies as it was given, and B transposed.
     template <class T>
-    cuda_line_view<T> line_view(cuda_view<T const> const& view, index_t step, bool flipped,
-                                bool from_a) const {
+    cuda_line_view<T> line_view(cuda_view<T const> const& view, index_t step, bool was_a) const {
         cuda_line_view<T> x = cuda_line_view_of<T>(view, step, p_.count);
         if constexpr (std::is_same_v<T, In>)
             if (fusion_) {
-                auto const& sum = from_a ? fusion_->a : fusion_->b;
-                x.term = sum.term, x.terms = sum.terms, x.flipped ^= flipped;
+                auto const& sum = was_a ? fusion_->a : fusion_->b;
+                x.term = sum.term, x.terms = sum.terms, x.flipped ^= !was_a;
             }
         return x;
     }
-    cuda_line_view<A> line_view_a() const { return line_view(p_.a, p_.a_step, turned_, !turned_); }
-    cuda_line_view<B> line_view_b() const {
-        return line_view(transposed(p_.b), p_.b_step, !turned_, turned_);
-    }
+    cuda_line_view<A> line_view_a() const { return line_view(p_.a, p_.a_step, !turned_); }
+    cuda_line_view<B> line_view_b() const { return line_view(transposed(p_.b), p_.b_step, turned_); }
     // Forms sums, for kernels that read matrices as they are.
     status form_sums(cuda_arena& memory) {
         cuda_packing<In> copies;

@@ -53,9 +53,9 @@ public:
     cuda_definitions& only(char const* name, bool holds) { return holds ? (*this)(name, 1) : *this; }
     // Of a tile of C: its sides, the depth of a step, what a thread or a warp has of it, and the rest.
     template <class Tile>
-    cuda_definitions& tile(Tile const& t, int stages, int group, int cluster) {
+    cuda_definitions& tile(Tile const& t, int stages, int group) {
         (*this)("TILE_M", t.m)("TILE_N", t.n)("TILE_K", t.k)("MICRO_M", t.micro_m)("MICRO_N", t.micro_n);
-        return (*this)("STAGES", stages)("GROUP", group)("CLUSTER", cluster);
+        return (*this)("STAGES", stages)("GROUP", group)("CLUSTER", 1);
     }
     cuda_definitions& form(cuda_form const& f) {
         (*this)("A_ALONG_K", f.a_along_k)("B_ALONG_K", f.b_along_k)("PARTIAL", f.partial);

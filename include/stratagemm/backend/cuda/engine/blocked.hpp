@@ -16,9 +16,6 @@ struct cuda_blocked : cuda_micro_tiled<cuda_blocked> {
 
     static bool takes_type(cuda_device const&, char) { return true; }
     static bool takes(cuda_query const& q) { return !q.layout.widens(); }
-    static bool keeps_order(cuda_order const& order, char, cuda_device const&) {
-        return !order.on_tensor_cores;
-    }
 
     constexpr int threads() const { return micro_tiles(); }
 
@@ -39,7 +36,7 @@ struct cuda_blocked : cuda_micro_tiled<cuda_blocked> {
 
     std::string definitions(cuda_form const& form) const {
         cuda_definitions d;
-        d("DENSE", form.dense).tile(*this, stages, group, 1).form(form).only("TOGETHER", form.together);
+        d("DENSE", form.dense).tile(*this, stages, group).form(form).only("TOGETHER", form.together);
         return d("TABLE", form.table)("TABLE_STATES", form.table_states).text();
     }
     template <class In, class Out, class, class, class Epilogue>

@@ -172,16 +172,18 @@ private:
     }
 };
 
-// The best way of some blocks or tiles of an engine.
-template <class Engine>
+// The best of the ways that it is called with: of an engine or, if Tile is a configuration, of several engines. The first
+// of two that are as fast.
+template <class Tile>
 struct cuda_best_of {
-    Engine tile{};
+    Tile tile{};
     cuda_way way{.cycles = 1e300};
     bool found = false;
 
     double least() const { return way.cycles; }
-    void operator()(Engine const& given, cuda_way const& how) {
-        if (how.cycles < least()) tile = given, way = how, found = true;
+    template <class Engine>
+    void operator()(Engine const& engine, cuda_way const& how) {
+        if (!found || how.cycles < least()) tile = engine, way = how, found = true;
     }
 };
 

@@ -13,7 +13,6 @@ struct cuda_fp64 : cuda_micro_tiled<cuda_fp64> {
     static constexpr char const* name = "fp64";
     static constexpr char const* text = cuda_fp64_text; // of the kernel
     static constexpr bool fetches = true;
-    static constexpr bool reads_lines() { return true; }
     static constexpr bool takes_along_k(std::size_t) { return true; }
 
     static constexpr char types[] = "d";
@@ -69,7 +68,6 @@ struct cuda_fp64 : cuda_micro_tiled<cuda_fp64> {
     }
 
     // What ways there are.
-    std::ptrdiff_t least_part() const { return 32; }
     bool sums_pieces() const { return micro_sums() <= 1024; }
     static constexpr bool divides_last_round(std::size_t) { return true; }
     bool gathers_lines(cuda_query const&, cuda_way const&) const { return takes_any_lines(); }
@@ -83,7 +81,7 @@ struct cuda_fp64 : cuda_micro_tiled<cuda_fp64> {
 
     std::string definitions(cuda_form const& form) const {
         cuda_definitions d;
-        d("DENSE", form.dense).tile(*this, stages, group, 1);
+        d("DENSE", form.dense).tile(*this, stages, group);
         d("WARP_RESULTS", static_cast<int>(warp_results()))("FETCHERS", fetchers(form)).form(form);
         return d.only("TOGETHER", form.together).text();
     }
@@ -101,19 +99,14 @@ struct cuda_fp64 : cuda_micro_tiled<cuda_fp64> {
         if (!compiled) return compiled.take_status();
         cuda_operand_lines<Product> lines(p);
         if (status s = lines.copy(p, form, memory); !s) return s;
-        CUtensorMap a_map{}, b_map{};
-        if (form.dense) {
-            if (status s = map_operand(p.session(), a_map, lines.a, form.a_along_k, m, x.m, k, true); !s)
-                return s;
-            if (status s = map_operand(p.session(), b_map, lines.b, form.b_along_k, n, x.n, k, true); !s)
-                return s;
-        }
+        if (form.dense)
+            if (status s = lines.map(p, form, m, k, n, k, true); !s) return s;
         if (!way.invariant) x.flags |= first_steps(*this, form, p.sides(), sizeof(double));
         if (gains_by_lines(p, x.c)) x.flags |= cuda_flag::stores_lines;
         cuda_grid const grid = grid_of(p, blocks_of(*this, *this, form, way, p.sides()), threads(form), 1,
                                        (*compiled)->resident, false);
-        return launch_storing(p, **compiled, form, grid, a_map, b_map,
-                              sizeof(typename Product::out_type) == 8, 16, x, epilogue);
+        return launch_storing(p, **compiled, form, grid, lines, sizeof(typename Product::out_type) == 8, 16,
+                              x, epilogue);
     }
 
 private:

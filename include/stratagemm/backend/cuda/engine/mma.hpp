@@ -15,7 +15,6 @@ struct cuda_mma : cuda_micro_tiled<cuda_mma> {
     static constexpr char const* name = "mma";
     static constexpr char const* text = cuda_mma_text; // of the kernel
     static constexpr bool fetches = false;             // by hardware
-    static constexpr bool reads_lines() { return true; }
     static constexpr bool truncates(std::size_t) { return true; }
     static constexpr bool copies_lines(cuda_way const&) { return true; }
     // Bytes of shared memory for the results of each row of a tile, in the memory of its stages (ROW_BYTES in
@@ -100,7 +99,7 @@ struct cuda_mma : cuda_micro_tiled<cuda_mma> {
 
     std::string definitions(cuda_form const& form) const {
         cuda_definitions d;
-        d("DENSE", form.dense).tile(*this, stages, group, 1).form(form)("SHIFTED", form.shifted);
+        d("DENSE", form.dense).tile(*this, stages, group).form(form)("SHIFTED", form.shifted);
         if (!form.shifted && !form.dense) d("A_UNIT", form.a_unit)("B_UNIT", form.b_unit);
         return d.only("TOGETHER", form.together).text();
     }

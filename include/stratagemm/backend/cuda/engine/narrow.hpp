@@ -52,7 +52,7 @@ inline char const* narrow_text(cuda_narrow_form const& form) {
 template <class In, class Out, class A, class, class Epilogue>
 cuda_source cuda_narrow::source(cuda_form const& form, Epilogue const& epilogue) const {
     cuda_definitions d;
-    d("DENSE", form.dense)("WORDS", form.words).tile(*this, slices, apart, 1).form(form);
+    d("DENSE", form.dense)("WORDS", form.words).tile(*this, slices, apart).form(form);
     d("SHIFTED", form.shifted).only("TOGETHER", form.together);
     std::string const body = (form.together ? fetches_text : "") + std::string(cuda_copies_text) +
                              cuda_narrow_text + narrow_text({form.a_along_k, micro_m == 16, form.shifted});

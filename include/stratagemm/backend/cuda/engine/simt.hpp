@@ -19,15 +19,11 @@ struct cuda_simt : cuda_micro_tiled<cuda_simt> {
     static constexpr char const* name = "simt";
     static constexpr char const* text = cuda_simt_text; // of the kernel
     static constexpr bool fetches = true;
-    static constexpr bool reads_lines() { return true; }
 
     static constexpr char types[] = "s";
     static constexpr bool widens = true;
     static bool takes_type(cuda_device const&, char type) { return type == 's'; }
     static bool takes(cuda_query const& q) { return q.type == 's' && (!q.layout.widens() || !q.given); }
-    static bool keeps_order(cuda_order const& order, char, cuda_device const&) {
-        return !order.on_tensor_cores;
-    }
 
     constexpr int sums() const { return micro_sums(); } // of a thread
     constexpr int threads() const { return micro_tiles(); }
@@ -86,7 +82,6 @@ struct cuda_simt : cuda_micro_tiled<cuda_simt> {
     }
 
     // What ways there are.
-    std::ptrdiff_t least_part() const { return 32; }
     bool may_shift(cuda_query const& q, bool fetched) const {
         if (q.layout.widens()) return takes_any_lines() && !(q.invariant && may_read_along_k());
         if (may_read_along_k()) return !q.invariant && (q.layout.a_along_k || q.layout.b_along_k);
@@ -130,7 +125,7 @@ struct cuda_simt : cuda_micro_tiled<cuda_simt> {
 
     std::string definitions(cuda_form const& form) const {
         cuda_definitions d;
-        d("DENSE", form.dense).tile(*this, stages, group, 1)("FETCHERS", fetchers(form)).form(form);
+        d("DENSE", form.dense).tile(*this, stages, group)("FETCHERS", fetchers(form)).form(form);
         d("A_TURNED", form.a_turned)("B_TURNED", form.b_turned)("LEAVES_OUT", form.leaves_out);
         if (!form.dense) d("A_UNIT", form.a_unit)("B_UNIT", form.b_unit);
         return d.only("TOGETHER", form.together).text();
@@ -189,13 +184,9 @@ status cuda_simt::run(Product const& p, cuda_way const& way, cuda_form const& fo
     if (!compiled) return compiled.take_status();
     cuda_operand_lines<Product> lines(p);
     if (status s = lines.copy(p, form, memory); !s) return s;
-    CUtensorMap a_map{}, b_map{};
     int resident = (*compiled)->resident;
     if (form.dense) {
-        if (status s = map_operand(p.session(), a_map, lines.a, form.a_along_k, m, x.m, k, false); !s)
-            return s;
-        if (status s = map_operand(p.session(), b_map, lines.b, form.b_along_k, n, x.n, k, false); !s)
-            return s;
+        if (status s = lines.map(p, form, m, k, n, k, false); !s) return s;
     } else {
         lines.put(x, form);
         // There may be room for more blocks that gather than the cost expects. Each block would then have fewer tiles,
@@ -208,7 +199,8 @@ status cuda_simt::run(Product const& p, cuda_way const& way, cuda_form const& fo
     cuda_grid const grid = grid_of(p, blocks_of(*this, *this, form, way, p.sides()), threads(form), cluster,
                                    resident, form.together);
     return p.with_targets(form, x, [&](auto const& given) {
-        return p.session().launch(p.stream(), **compiled, grid, a_map, b_map, given, epilogue.bytes());
+        return p.session().launch(p.stream(), **compiled, grid, lines.a_map, lines.b_map, given,
+                                  epilogue.bytes());
     });
 }
 

@@ -67,7 +67,7 @@ struct cuda_small {
     cuda_source source(cuda_form const& form, Epilogue const& epilogue) const {
         cuda_definitions d;
         d("DENSE", form.dense)("SIDE_M", m)("SIDE_N", n)("SIDE_K", k)("PRODUCTS", products);
-        d.tile(*this, stages, products, 1).form(form);
+        d.tile(*this, stages, products).form(form);
         std::string const body = std::string(cuda_copies_text) + cuda_small_text;
         cuda_source made = cuda_source_of<In, Out>(name, body.c_str(), epilogue, d.text());
         made.threads = threads();

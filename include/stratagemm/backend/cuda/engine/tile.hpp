@@ -39,6 +39,14 @@ struct cuda_micro_tiled {
     constexpr int micro_tiles() const { return m / micro_m * (n / micro_n); }
     std::string describe() const { return describe_tile(static_cast<Engine const&>(*this)); }
 
+    // Calls f with each parameter, as tuning and files of measurements keep them: a cluster has one block.
+    template <class Tile, class F>
+    static void each_parameter(Tile& t, F const& f) {
+        short below = 1, beside = 1;
+        f(t.m), f(t.n), f(t.k), f(t.micro_m), f(t.micro_n);
+        f(t.stages), f(t.group), f(below), f(t.parts), f(beside);
+    }
+
     template <class F>
     static void candidates(cuda_query const& q, F& f) {
         ways_of_built_in<Engine>(q, f);
@@ -50,6 +58,11 @@ struct cuda_micro_tiled {
     }
 
     static constexpr bool widens = false;
+    static constexpr bool reads_lines() { return true; }
+    static bool keeps_order(cuda_order const& order, char, cuda_device const&) {
+        return !order.on_tensor_cores;
+    }
+    static constexpr std::ptrdiff_t least_part() { return 32; }
     std::ptrdiff_t terms(std::ptrdiff_t of_k) const { return ((of_k - 1) / k + 1) * k; }
     static constexpr bool may_shift(cuda_query const&, bool) { return false; }
     static constexpr int blocks_with_pieces(int blocks) { return blocks; }
@@ -84,24 +97,6 @@ inline constexpr bool reads_lines = [] {
     if constexpr (requires { Engine::reads_lines(); }) return Engine::reads_lines();
     return false;
 }();
-
-// The parameters as a list, after the number of the engine: m, n, k, micro_m, micro_n, stages, group, cluster, parts and
-// beside. What a tile does not have is 1.
-template <class Tile>
-void put_parameters(Tile const& t, std::vector<short>& v) {
-    v[1] = t.m, v[2] = t.n, v[3] = t.k, v[4] = v[5] = 1, v[6] = t.stages, v[7] = t.group, v[8] = 1,
-    v[9] = t.parts, v[10] = 1;
-    if constexpr (requires { t.micro_m; }) v[4] = t.micro_m, v[5] = t.micro_n;
-    if constexpr (requires { t.cluster; }) v[8] = t.cluster, v[10] = t.beside;
-}
-template <class Tile>
-Tile tile_of(std::vector<short> const& v) {
-    Tile t;
-    t.m = v[1], t.n = v[2], t.k = v[3], t.stages = v[6], t.group = v[7], t.parts = v[9];
-    if constexpr (requires { t.micro_m; }) t.micro_m = v[4], t.micro_n = v[5];
-    if constexpr (requires { t.cluster; }) t.cluster = v[8], t.beside = v[10];
-    return t;
-}
 
 // Blocks of a cluster below and beside each other.
 template <class Tile>

@@ -89,19 +89,12 @@ private:
         cuda_sides const& s = q.sides;
         std::ptrdiff_t const tiles = tiles_of(t, s) * s.count,
                              in_parts = way.part > 0 ? tiles - way.whole : 0;
-        std::ptrdiff_t const all = way.part > 0 ? in_parts * way.parts(s.k) : tiles,
-                             places = std::ptrdiff_t{units} * resident, full = all / places,
-                             left = all % places;
-        double const depth = steps(way.part > 0 ? way.part : s.k, t);
-        full_rounds = real(full), full_steps = full_rounds * depth, last_steps = depth;
-        even_steps = real(all) * depth / units;
-        if (way.whole > 0) {
-            double const before = real(way.whole / places);
-            full_rounds += before, full_steps += before * steps(s.k, t);
+        cuda_counts::rounds(way.part > 0 ? in_parts * way.parts(s.k) : tiles,
+                            steps(way.part > 0 ? way.part : s.k, t));
+        if (way.whole > 0) { // full rounds of whole tiles come first
+            double const before = real(way.whole / (std::ptrdiff_t{units} * resident));
+            full_rounds += before, full_steps += before * steps(s.k, t), busy = 1;
         }
-        none_left = left == 0;
-        last_beside = left == 0 ? real(resident) : up(left, units);
-        busy = full_rounds > 0 || left >= units ? 1 : real(left) / units;
         if (way.part > 0) sums = real(in_parts) * t.m * t.n * real(way.parts(s.k));
         double const rows = s.m < t.m ? real(s.m) : t.m, cols = s.n < t.n ? real(s.n) : t.n;
         stored = rows * cols * (added && way.whole == 0 ? sum_size(q) : real(q.result()));

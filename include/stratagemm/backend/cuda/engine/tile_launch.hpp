@@ -6,11 +6,23 @@
 
 STRATAGEMM_BEGIN
 
+// What the hardware reads of an operand: boxes of lines along k, or of `terms` terms of other lines. A box along k has
+// no more lines than the operand where the kernel counts the bytes of a box, and waits for so many (`swizzled`).
+template <class T>
+status map_operand(cuda_session& session, CUtensorMap& to, cuda_lines<T> const& l, bool along_k,
+                   std::ptrdiff_t side, std::ptrdiff_t all, std::ptrdiff_t terms, bool swizzled) {
+    auto const line = 128 / static_cast<std::ptrdiff_t>(sizeof(T));
+    if (along_k) return cuda_map_of(session, to, l, line, swizzled && all < side ? all : side, true);
+    return cuda_map_of(session, to, l, swizzled ? line : side, terms, swizzled);
+}
+
 // The lines of both operands of a product, copied where the form says so.
 template <class Product>
 struct cuda_operand_lines {
     cuda_lines<typename Product::a_type> a;
     cuda_lines<typename Product::b_type> b;
+
+    CUtensorMap a_map{}, b_map{}; // what the hardware reads of them
 
     explicit cuda_operand_lines(Product const& p)
         : a(cuda_lines_of(p.line_view_a())), b(cuda_lines_of(p.line_view_b())) {}
@@ -24,6 +36,15 @@ struct cuda_operand_lines {
                 return copies.run(p.session(), p.stream());
             }
         return {};
+    }
+    // Boxes of so many lines of A and of B, with so many terms.
+    status map(Product const& p, cuda_form const& form, int lines_of_a, int terms_of_a, int lines_of_b,
+               int terms_of_b, bool swizzled) {
+        cuda_sides const s = p.sides();
+        status done =
+            map_operand(p.session(), a_map, a, form.a_along_k, lines_of_a, s.m, terms_of_a, swizzled);
+        if (!done) return done;
+        return map_operand(p.session(), b_map, b, form.b_along_k, lines_of_b, s.n, terms_of_b, swizzled);
     }
     // The arguments of a kernel whose threads read the operands as lines. A single line gets a stride to an aligned
     // place.
@@ -64,16 +85,6 @@ int first_steps(Tile const& on_c, cuda_form const& form, cuda_sides const& s, st
     return 0;
 }
 
-// What the hardware reads of an operand: boxes of lines along k, or of `terms` terms of other lines. A box along k has
-// no more lines than the operand where the kernel counts the bytes of a box, and waits for so many (`swizzled`).
-template <class T>
-status map_operand(cuda_session& session, CUtensorMap& to, cuda_lines<T> const& l, bool along_k,
-                   std::ptrdiff_t side, std::ptrdiff_t all, std::ptrdiff_t terms, bool swizzled) {
-    auto const line = 128 / static_cast<std::ptrdiff_t>(sizeof(T));
-    if (along_k) return cuda_map_of(session, to, l, line, swizzled && all < side ? all : side, true);
-    return cuda_map_of(session, to, l, swizzled ? line : side, terms, swizzled);
-}
-
 // The grid of blocks that stay and take tile after tile.
 template <class Product>
 cuda_grid grid_of(Product const& p, std::ptrdiff_t tiles, int threads, int cluster, int resident,
@@ -92,8 +103,8 @@ cuda_grid grid_of(Product const& p, std::ptrdiff_t tiles, int threads, int clust
 // no further than rows go, but stores the bytes that round them up.
 template <class Product, class Arguments, class Epilogue>
 status launch_storing(Product const& p, cuda_compiled const& compiled, cuda_form const& form,
-                      cuda_grid const& grid, CUtensorMap const& a_map, CUtensorMap const& b_map,
-                      bool has_boxes, std::ptrdiff_t rows, Arguments x, Epilogue const& epilogue) {
+                      cuda_grid const& grid, cuda_operand_lines<Product> const& lines, bool has_boxes,
+                      std::ptrdiff_t rows, Arguments x, Epilogue const& epilogue) {
     using Out = typename Product::out_type;
     auto const& q = p.problem();
     CUtensorMap c_map{};
@@ -107,7 +118,8 @@ status launch_storing(Product const& p, cuda_compiled const& compiled, cuda_form
         x.flags |= cuda_flag::c_is_mapped;
     }
     return p.with_targets(form, x, [&](auto const& given) {
-        return p.session().launch(p.stream(), compiled, grid, a_map, b_map, c_map, given, epilogue.bytes());
+        return p.session().launch(p.stream(), compiled, grid, lines.a_map, lines.b_map, c_map, given,
+                                  epilogue.bytes());
     });
 }
 

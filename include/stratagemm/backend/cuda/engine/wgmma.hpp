@@ -80,14 +80,8 @@ status cuda_wgmma::run(Product const& p, cuda_way const& way, cuda_form const& f
     if (status s = lines.copy(p, form, memory); !s) return s;
     constexpr std::size_t element = sizeof(typename Product::in_type);
     cuda_wgmma const on_c = lying_on_c(form, element);
-    CUtensorMap a_map{}, b_map{};
-    if (status s =
-            map_operand(p.session(), a_map, lines.a, form.a_along_k, on_c.m / beside, x.m, k / beside, true);
-        !s)
-        return s;
-    if (status s =
-            map_operand(p.session(), b_map, lines.b, form.b_along_k,
-                        form.b_along_k ? on_c.lines_fetched() : on_c.n, x.n, on_c.terms_fetched(), true);
+    int const lines_of_b = form.b_along_k ? on_c.lines_fetched() : on_c.n;
+    if (status s = lines.map(p, form, on_c.m / beside, k / beside, lines_of_b, on_c.terms_fetched(), true);
         !s)
         return s;
     if (!way.invariant) x.flags |= first_steps(on_c, form, p.sides(), element);
@@ -95,7 +89,7 @@ status cuda_wgmma::run(Product const& p, cuda_way const& way, cuda_form const& f
         form.together ? static_cast<int>(way.parts(p.sides().k)) : blocks_of_cluster(*this);
     cuda_grid const grid = grid_of(p, blocks_of(*this, on_c, form, way, p.sides()), threads(), side_by_side,
                                    (*compiled)->resident, form.together);
-    return launch_storing(p, **compiled, form, grid, a_map, b_map,
+    return launch_storing(p, **compiled, form, grid, lines,
                           on_c.n >= static_cast<int>(128 / sizeof(typename Product::out_type)),
                           is_turned(form, element) ? 32 : 16, x, epilogue);
 }

@@ -41,6 +41,13 @@ struct cuda_wgmma {
     constexpr bool has_three_groups() const { return m > 128; }
     constexpr int threads() const { return (m / 64 + 1) * 128; }
     std::string describe() const { return describe_tile(*this); }
+    // Calls f with each parameter, in the order of other tiles.
+    template <class Tile, class F>
+    static void each_parameter(Tile& t, F const& f) {
+        short micro_m = 1, micro_n = 1;
+        f(t.m), f(t.n), f(t.k), f(micro_m), f(micro_n);
+        f(t.stages), f(t.group), f(t.cluster), f(t.parts), f(t.beside);
+    }
 
     // Lines of B along k that are fetched at a time: each block of a cluster its part, and hardware takes up to 256.
     constexpr int lines_fetched() const { return n / cluster > 256 ? n / cluster / 2 : n / cluster; }
