@@ -2,13 +2,13 @@
 // of that list is a change of what runs: it belongs into the commit that makes it, and is measured. With
 // CUDA_CHOICES_WRITE=FILE in the environment the test writes the list anew. No device is needed.
 #include "catch.hpp"
+#include "unit/backend/choices.hpp"
 #include "unit/support.hpp"
 
 #include <stratagemm/backend/cuda.hpp>
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -150,27 +150,6 @@ std::string line_of(asked const& x) {
     return line.str();
 }
 
-// Numbers that look random, the same everywhere.
-class drawn {
-public:
-    std::ptrdiff_t below(std::ptrdiff_t end) {
-        state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-        return static_cast<std::ptrdiff_t>((state_ >> 33) % static_cast<std::uint64_t>(end));
-    }
-    // Of about as many bits as any other up to `bits`; odd more often than not.
-    std::ptrdiff_t side(std::ptrdiff_t bits) {
-        std::ptrdiff_t const power = std::ptrdiff_t{1} << below(bits), x = power + below(power);
-        switch (below(4)) {
-        case 0: return power;
-        case 1: return (x + 15) / 16 * 16;
-        default: return x;
-        }
-    }
-
-private:
-    std::uint64_t state_ = 1;
-};
-
 // An engine is its own file and a place in a list: this one adds rows up in no time, if there are few.
 struct toy {
     static constexpr char const* name = "toy";
@@ -260,26 +239,11 @@ std::vector<asked> all_asked() {
 } // namespace
 
 TEST_CASE("CUDA: each product is multiplied by the engine and the tile of the list") {
-    std::istringstream listed(
+    list_of_choices list(
 #include "cuda_choices.txt"
-    );
-    std::ofstream written;
-    if (char const* const file = std::getenv("CUDA_CHOICES_WRITE")) {
-        written.open(file);
-        written << "R\"(\n";
-    }
-    std::string expected;
-    std::getline(listed, expected); // the rest of the line on which the list begins
-    for (asked const& x : all_asked()) {
-        std::string const line = line_of(x);
-        if (written.is_open()) {
-            written << line << '\n';
-            continue;
-        }
-        std::getline(listed, expected);
-        CHECK(line == expected);
-    }
-    if (written.is_open()) written << ")\"\n";
+        , "CUDA_CHOICES_WRITE");
+    for (asked const& x : all_asked()) list.check(line_of(x));
+    CHECK(list.ends());
 }
 
 TEST_CASE("CUDA: an epilogue takes time by its instructions, whatever engine was chosen") {

@@ -2,12 +2,11 @@
 // of that list is a change of what runs: it belongs into the commit that makes it, and is measured. With
 // OPENCL_CHOICES_WRITE=FILE in the environment the test writes the list anew. No device is needed.
 #include "catch.hpp"
+#include "unit/backend/choices.hpp"
 #include "unit/support.hpp"
 
 #include <stratagemm/backend/opencl.hpp>
 
-#include <cstdlib>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -58,27 +57,6 @@ std::string line_of(asked const& x, named_device const& on) {
     return line.str();
 }
 
-// Numbers that look random, the same everywhere.
-class drawn {
-public:
-    std::ptrdiff_t below(std::ptrdiff_t end) {
-        state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-        return static_cast<std::ptrdiff_t>((state_ >> 33) % static_cast<std::uint64_t>(end));
-    }
-    // Of about as many bits as any other up to `bits`; odd more often than not.
-    std::ptrdiff_t side(std::ptrdiff_t bits) {
-        std::ptrdiff_t const power = std::ptrdiff_t{1} << below(bits), x = power + below(power);
-        switch (below(4)) {
-        case 0: return power;
-        case 1: return (x + 15) / 16 * 16;
-        default: return x;
-        }
-    }
-
-private:
-    std::uint64_t state_ = 1;
-};
-
 std::vector<asked> all_asked() {
     std::vector<asked> all;
     drawn from;
@@ -103,25 +81,10 @@ std::vector<asked> all_asked() {
 } // namespace
 
 TEST_CASE("OpenCL: each product gets the kernel and the tile of the list") {
-    std::istringstream listed(
+    list_of_choices list(
 #include "opencl_choices.txt"
-    );
-    std::ofstream written;
-    if (char const* const file = std::getenv("OPENCL_CHOICES_WRITE")) {
-        written.open(file);
-        written << "R\"(\n";
-    }
-    std::string expected;
-    std::getline(listed, expected); // the rest of the line on which the list begins
+        , "OPENCL_CHOICES_WRITE");
     for (named_device const& on : devices())
-        for (asked const& x : all_asked()) {
-            std::string const line = line_of(x, on);
-            if (written.is_open()) {
-                written << line << '\n';
-                continue;
-            }
-            std::getline(listed, expected);
-            CHECK(line == expected);
-        }
-    if (written.is_open()) written << ")\"\n";
+        for (asked const& x : all_asked()) list.check(line_of(x, on));
+    CHECK(list.ends());
 }
