@@ -2,6 +2,8 @@
 // choosing is fitted to and judged by.
 #pragma once
 
+#include "ways.hpp"
+
 #include <stratagemm/backend/cuda.hpp>
 
 #include <algorithm>
@@ -59,12 +61,7 @@ private:
     }
 };
 
-// A product, by the letter of its type; and the family of shapes that it was drawn from.
-struct cuda_shape {
-    char type = 's';
-    std::string family;
-    sg::cuda_sides sides{};
-    bool a_along_k = true, b_along_k = false;
+struct cuda_shape : drawn_product {
     std::string epilogue{}; // its steps
 
     sg::cuda_layout layout() const {
@@ -128,36 +125,24 @@ inline std::vector<cuda_way_taken> ways_of(sg::cuda_query const& q) {
 // with a k of few terms, where C is most of what is moved; few columns; vectors; few columns of many terms; batches of few
 // columns, and of small products. Kernels take C as it lies, or turned; these shapes are as kernels take them.
 inline cuda_shape draw_shape(std::mt19937& from, char type, int number) {
-    auto const below = [&](double most) { return static_cast<double>(from()) * 0x1p-32 * most; };
-    auto const side = [&](double shortest, double longest) {
-        auto const length =
-            static_cast<index_t>(shortest * std::exp2(below(std::log2(longest / shortest))) + 0.5);
-        return below(2) < 1 && length > 16 ? (length + 15) / 16 * 16 : length;
-    };
-    cuda_shape x;
-    x.type = type;
-    x.a_along_k = below(2) < 1, x.b_along_k = below(2) < 1;
+    static constexpr char const* families[] = {"rows", "square", "deep", "batch", "large"};
+    int const place = number % 16;
+    cuda_shape x{draw_product(from, type,
+                              place < 5                 ? families[place]
+                              : place < 10 && place > 5 ? "any"
+                                                        : "")};
+    auto const side = [&](double shortest, double longest) { return draw_side(from, shortest, longest); };
+    auto const columns = [&](double most) { return static_cast<index_t>(draw_below(from, most)) + 1; };
     sg::cuda_sides& s = x.sides;
-    auto const columns = [&](double most) { return static_cast<index_t>(below(most)) + 1; };
-    switch (number % 16) {
+    switch (place) {
+    case 5: x.family = "short", s = {side(64, 8192), side(64, 8192), side(1, 32), 1}; break;
     case 10: x.family = "vector", s = {side(16, 65536), 1, side(32, 65536), 1}; break;
     case 11: x.family = "long", s = {side(16, 512), columns(16), side(8192, 500000), 1}; break;
     case 12: x.family = "few-batch", s = {side(16, 4096), columns(8), side(32, 4096), side(2, 64)}; break;
     case 13: x.family = "small", s = {columns(32), columns(32), columns(32), side(16, 30000)}; break;
     case 14:
     case 15: x.family = "few", s = {side(64, 65536), columns(16), side(32, 16384), 1}; break;
-    case 0: x.family = "rows", s = {side(1, 256), side(512, 16384), side(512, 16384), 1}; break;
-    case 1: {
-        double const all = 64 * std::exp2(below(7));
-        auto const near = [&] { return side(all / 1.5, all * 1.5); };
-        x.family = "square", s = {near(), near(), near(), 1};
-        break;
-    }
-    case 2: x.family = "deep", s = {side(16, 1024), side(16, 1024), side(2048, 65536), 1}; break;
-    case 3: x.family = "batch", s = {side(16, 512), side(16, 512), side(16, 512), side(4, 256)}; break;
-    case 4: x.family = "large", s = {side(1536, 6144), side(1536, 6144), side(1536, 6144), 1}; break;
-    case 5: x.family = "short", s = {side(64, 8192), side(64, 8192), side(1, 32), 1}; break;
-    default: x.family = "any", s = {side(1, 8192), side(1, 8192), side(1, 8192), 1};
+    default: break;
     }
     s = sg::oriented(type, s);
     return x;
@@ -173,9 +158,8 @@ public:
             << ' ' << d.bytes_per_cycle << ' ' << d.name << '\n';
     }
     void operator()(cuda_shape const& x) {
-        to_ << x.type << ' ' << x.family << ' ' << x.sides.m << ' ' << x.sides.n << ' ' << x.sides.k << ' '
-            << x.sides.count << ' ' << (x.a_along_k ? 'N' : 'T') << (x.b_along_k ? 'T' : 'N')
-            << (x.epilogue.empty() ? "" : " ") << x.epilogue << std::endl;
+        write_product(to_, x);
+        to_ << (x.epilogue.empty() ? "" : " ") << x.epilogue << std::endl;
     }
     void operator()(cuda_way_taken const& w) {
         std::vector<short> const values = values_of(w.tile);
@@ -207,13 +191,7 @@ struct cuda_file {
 };
 
 inline cuda_shape read_shape(std::istream& words, char type) {
-    cuda_shape x;
-    std::string layout;
-    x.type = type;
-    words >> x.family >> x.sides.m >> x.sides.n >> x.sides.k >> x.sides.count >> layout;
-    if (!words || layout.size() != 2)
-        throw std::runtime_error("a product has a family, four sides and a layout");
-    x.a_along_k = layout[0] == 'N', x.b_along_k = layout[1] == 'T';
+    cuda_shape x{read_product(words, type)};
     words >> x.epilogue;
     return x;
 }

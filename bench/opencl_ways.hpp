@@ -72,7 +72,10 @@ public:
         to_ << "device " << opencl_families[static_cast<int>(d.family)].name << ' ' << d.compute_units << ' '
             << d.clock << ' ' << d.work_group << ' ' << d.local_bytes << ' ' << d.name << '\n';
     }
-    void operator()(drawn_product const& x) { write_product(to_, x); }
+    void operator()(drawn_product const& x) {
+        write_product(to_, x);
+        to_ << std::endl;
+    }
     void operator()(opencl_way_taken const& w) {
         std::vector<short> values = values_of(w.choice.tile);
         values.insert(values.begin(), static_cast<short>(w.choice.way));

@@ -31,22 +31,27 @@ struct drawn_product {
     bool a_along_k = true, b_along_k = false;
 };
 
-// Draws from a family of shapes: sides of any length; few rows, as inference has; near squares; deep; batches; large;
-// few columns; batches of small ones.
+inline double draw_below(std::mt19937& from, double most) {
+    return static_cast<double>(from()) * 0x1p-32 * most;
+}
+// Half of the longer sides are multiples of 16.
+inline index_t draw_side(std::mt19937& from, double shortest, double longest) {
+    double const octaves = draw_below(from, std::log2(longest / shortest));
+    auto const length = static_cast<index_t>(shortest * std::exp2(octaves) + 0.5);
+    return draw_below(from, 2) < 1 && length > 16 ? (length + 15) / 16 * 16 : length;
+}
+
+// Draws from a family of shapes: sides of any length; few rows, as inference has; near squares; deep; batches; large; few
+// columns; batches of small ones. For a family that it does not know, draws the layout alone.
 inline drawn_product draw_product(std::mt19937& from, char type, std::string const& family) {
-    auto const below = [&](double most) { return static_cast<double>(from()) * 0x1p-32 * most; };
-    auto const side = [&](double shortest, double longest) {
-        auto const length =
-            static_cast<index_t>(shortest * std::exp2(below(std::log2(longest / shortest))) + 0.5);
-        return below(2) < 1 && length > 16 ? (length + 15) / 16 * 16 : length;
-    };
+    auto const side = [&](double shortest, double longest) { return draw_side(from, shortest, longest); };
     drawn_product x;
     x.type = type, x.family = family;
-    x.a_along_k = below(2) < 1, x.b_along_k = below(2) < 1;
+    x.a_along_k = draw_below(from, 2) < 1, x.b_along_k = draw_below(from, 2) < 1;
     sg::device_sides& s = x.sides;
     if (family == "rows") s = {side(1, 256), side(512, 16384), side(512, 16384), 1};
     if (family == "square") {
-        double const all = 64 * std::exp2(below(7));
+        double const all = 64 * std::exp2(draw_below(from, 7));
         auto const near = [&] { return side(all / 1.5, all * 1.5); };
         s = {near(), near(), near(), 1};
     }
@@ -115,10 +120,10 @@ double measured(Run&& run, Wait&& wait, double least) {
     return std::min({timed(times), timed(times), timed(times)});
 }
 
-// A product in a file: type, family, sides and layout.
+// A product in a file: type, family, sides and layout. What else a program has of it follows on the line.
 inline void write_product(std::ostream& to, drawn_product const& x) {
     to << x.type << ' ' << x.family << ' ' << x.sides.m << ' ' << x.sides.n << ' ' << x.sides.k << ' '
-       << x.sides.count << ' ' << (x.a_along_k ? 'N' : 'T') << (x.b_along_k ? 'T' : 'N') << std::endl;
+       << x.sides.count << ' ' << (x.a_along_k ? 'N' : 'T') << (x.b_along_k ? 'T' : 'N');
 }
 inline drawn_product read_product(std::istream& words, char type) {
     drawn_product x;
