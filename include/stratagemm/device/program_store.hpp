@@ -26,6 +26,7 @@
 #ifndef _WIN32
 #    include <algorithm>
 #    include <dirent.h>
+#    include <sys/file.h>
 #    include <vector>
 #endif
 
@@ -58,6 +59,8 @@ public:
 #ifdef _WIN32 // whose files have no owner and mode of this kind to check
     status ready() const { return error(errc::unsupported, "program store: there is none on Windows"); }
     void store(program_key const&, std::string_view) const {}
+    template <class Change>
+    void change(program_key const&, Change const&) const {}
 #else
     // Why nothing is kept; success if something is. A folder that does not exist is made when it is first
     // needed.
@@ -90,6 +93,19 @@ public:
             renameat(folder.get(), draft.c_str(), folder.get(), place.c_str()) != 0)
             return (void)unlinkat(folder.get(), draft.c_str(), 0);
         trim(std::move(folder), place);
+    }
+    // change(text) of an entry, which is empty if there is none. Processes that change entries of one folder wait for each
+    // other, where the file system has locks.
+    template <class Change>
+    void change(program_key const& key, Change const& change) const {
+        if (!open_folder() && errno == ENOENT) make_folder();
+        open_file const folder = open_folder(); // whose lock ends when it is closed
+        if (!folder) return;
+        while (flock(folder.get(), LOCK_EX) != 0 && errno == EINTR) {
+        }
+        std::string text = load(key).value_or("");
+        change(text);
+        store(key, text);
     }
 
 private:

@@ -5,6 +5,7 @@
 // the tile again.
 #pragma once
 
+#include "kept_lines.hpp"
 #include "program_store.hpp"
 #include "search.hpp"
 #include "trial.hpp"
@@ -50,16 +51,18 @@ template <class Tile>
 class tuning_store {
 public:
     // `target` names the device and its driver; another driver is another compiler. Kernels that have changed
-    // ask for new tuning: `kernels` is their text.
-    tuning_store(program_store cache, std::string target, std::string kernels)
-        : cache_(std::move(cache)), target_(std::move(target)), kernels_(std::move(kernels)) {}
+    // ask for new tuning: `kernels` is their text. All tiles of a target and its kernels are one entry of the cache.
+    tuning_store(program_store cache, std::string target, std::string_view kernels)
+        : cache_(std::move(cache)),
+          lines_(cache_.directory().string(),
+                 {std::move(target), "tiles", std::to_string(hash_bytes(kernels))}) {}
 
     // No tile if none is known.
     Tile find(tuning_bucket const& b) {
         std::lock_guard const lock(mutex_);
         auto const known = tiles_.find(b);
         if (known != tiles_.end()) return known->second;
-        return tiles_.emplace(b, parsed(cache_.load(key(b)).value_or(""))).first->second;
+        return tiles_.emplace(b, parsed(lines_.find(name_of(b)))).first->second;
     }
     void keep(tuning_bucket const& b, Tile const& tile) {
         std::lock_guard const lock(mutex_);
@@ -67,15 +70,14 @@ public:
         if (auto const [at, fresh] = tiles_.emplace(b, tile); !fresh) at->second = tile;
         std::string text;
         for (short const value : values_of(tile)) text += std::to_string(value) + ' ';
-        cache_.store(key(b), text);
+        lines_.set(name_of(b), text);
+        lines_.store(cache_, name_of(b), text);
     }
 
 private:
-    program_key key(tuning_bucket const& b) const {
-        return {target_,
-                std::string("tile ") + b.type + ' ' + std::to_string(b.m) + ' ' + std::to_string(b.n) + ' ' +
-                    std::to_string(b.k),
-                kernels_};
+    static std::string name_of(tuning_bucket const& b) {
+        return std::string(1, b.type) + ' ' + std::to_string(b.m) + ' ' + std::to_string(b.n) + ' ' +
+               std::to_string(b.k);
     }
     static Tile parsed(std::string const& text) {
         std::vector<short> values;
@@ -89,7 +91,7 @@ private:
     }
 
     program_store cache_;
-    std::string target_, kernels_;
+    kept_lines<> lines_;
     std::mutex mutex_;
     std::map<tuning_bucket, Tile> tiles_;
 };

@@ -49,23 +49,34 @@ struct boastful : sg::reference {
     }
 };
 
-// A cache of its own.
+// A cache of its own, which is the standard one meanwhile.
 class folder_of_programs {
 public:
     folder_of_programs()
         : path_(std::filesystem::temp_directory_path() /
                 ("stratagemm_automatic_" + std::to_string(getpid()))) {
         clear();
-        setenv("STRATAGEMM_CACHE_DIR", path_.c_str(), 1);
+        std::filesystem::create_directory(path_);
+        std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
+        begin_process();
     }
     ~folder_of_programs() {
         clear();
+        for (auto const& x : names_) std::filesystem::remove(x);
         unsetenv("STRATAGEMM_CACHE_DIR");
     }
     void clear() const { std::filesystem::remove_all(path_); }
+    // A new process has read no entry: what this one has read, it has read by another name of the folder.
+    void begin_process() {
+        static int count = 0;
+        names_.push_back(path_.string() + '_' + std::to_string(++count));
+        std::filesystem::create_directory_symlink(path_, names_.back());
+        setenv("STRATAGEMM_CACHE_DIR", names_.back().c_str(), 1);
+    }
 
 private:
     std::filesystem::path path_;
+    std::vector<std::string> names_;
 };
 
 // Shapes of many kinds, the same in every run.
@@ -357,7 +368,7 @@ TEST_CASE("automatic tells its candidates as a table") {
 }
 
 TEST_CASE("automatic chooses by stored times, which tune() alone measures") {
-    folder_of_programs const here;
+    folder_of_programs here;
     sg::recursive const blocks{sg::host{}, {.leaf_bytes = 4000}};
     sg::shape<float> const s{90, 100, 110}, other{91, 100, 110};
     sg::automatic const policy{rated{1e6}, blocks};
@@ -375,13 +386,33 @@ TEST_CASE("automatic chooses by stored times, which tune() alone measures") {
     }
     CHECK(contains(told.text(), "measured"));
     CHECK(policy.describe(other) == of_other);
-    // Another process, which has policies of its own, finds the times; the same list without a cache does not.
+    // Another policy finds the times, and so does another process.
+    CHECK(contains(sg::automatic{rated{1e6}, blocks}.describe(s), "automatic: host"));
+    here.begin_process();
     CHECK(contains(sg::automatic{rated{1e6}, blocks}.describe(s), "automatic: host"));
     // A policy that would run otherwise than what was measured has no time, and its estimate does not count.
     sg::recursive const smaller{sg::host{}, {.leaf_bytes = 40}};
     CHECK(contains(sg::automatic{rated{1e6}, smaller}.describe(s), "automatic: host"));
+    // A process reads the cache once, whatever becomes of that; one without the cache has no times.
     here.clear();
+    CHECK(contains(sg::automatic{rated{1e6}, blocks}.describe(s), "automatic: host"));
+    here.begin_process();
     CHECK(contains(sg::automatic{rated{1e6}, blocks}.describe(s), "automatic: recursive"));
+}
+
+TEST_CASE("times of several shapes are one entry, which several processes write") {
+    folder_of_programs here;
+    sg::recursive const blocks{sg::host{}, {.leaf_bytes = 4000}};
+    auto const policy = [&] { return sg::automatic{rated{1e6}, blocks}; };
+    sg::shape<float> const first{90, 100, 110}, second{91, 100, 110}, third{92, 100, 110};
+    REQUIRE(sg::tune(policy(), std::vector{first}, 0.01));
+    here.begin_process();
+    CHECK(contains(policy().describe(third), "automatic: recursive")); // it has read now
+    REQUIRE(sg::tune(policy(), std::vector{second}, 0.01));
+    here.begin_process();
+    CHECK(contains(policy().describe(first), "automatic: host"));
+    CHECK(contains(policy().describe(second), "automatic: host"));
+    CHECK(contains(policy().describe(third), "automatic: recursive"));
 }
 
 TEST_CASE("a plan from before tuning is refused where it has too little workspace") {

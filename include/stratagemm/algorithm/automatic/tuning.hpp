@@ -144,7 +144,8 @@ result<automatic_tuned> tune(automatic<First, Others...> const& policy, Shapes c
                 automatic_parts::trial<policy_type, S> trial(policy, s);
                 if (status x = trial.reserve(); !x) return x;
                 automatic_parts::times const found = trial.measure(seconds);
-                store.store(automatic_parts::key_of_times(policy.leaf(), s), found.text());
+                auto const key = automatic_parts::key_of_times<leaf_of<policy_type>, S>(policy.leaf());
+                automatic_parts::known_times::keep(store, key, automatic_parts::name_of_product(s), found);
                 policy.forget();
                 ++done.measured, done.changed += policy.describe(s) != before;
             }
