@@ -93,21 +93,23 @@ public:
     template <class S>
     status check(S const& s) const;
 
-    // As the backend does a small product, where that is what is chosen.
-    template <class P>
-    bool try_small(P const& p) const {
-        using S = decltype(p.shape());
-        constexpr int backend = backend_for<S>();
-        if constexpr (is_dense<P> && backend != none) {
-            auto const& policy = std::get<static_cast<std::size_t>(backend)>(policies_);
-            if constexpr (requires { policy.try_small(p); })
-                return choice_for(p.shape()) == backend && policy.try_small(p);
-        }
-        return false;
+    // f(policy) for the policy that does the product: the choice is looked up once, whatever f asks of the policy.
+    template <class P, class F>
+    status by_chosen(P const& p, F const& f) const {
+        auto const s = p.shape();
+        status done;
+        if (!with_chosen(s, [&](auto const& policy) { done = f(policy); })) return check(s);
+        return done;
     }
-    // The workspace of a product that is known, where what is chosen tells.
+    // A call is that of the policy that is chosen.
     template <class P>
-    footprint workspace_for(P const& p) const;
+    status hand_over(P const& p, bool usual) const {
+        return by_chosen(p, [&](auto const& policy) -> status {
+            if constexpr (requires { policy.try_small(p); })
+                if (usual && policy.try_small(p)) return {};
+            return run_in_workspace(policy, p, true); // it was checked
+        });
+    }
     template <class P>
     status operator()(P const& p, arena& memory) const;
 
@@ -290,22 +292,16 @@ private:
         return chosen != none;
     }
     template <class Policy, class P>
-    static footprint need_of(Policy const& policy, P const& p) {
-        if constexpr (requires { policy.workspace_for(p); })
-            return policy.workspace_for(p);
-        else
-            return policy.workspace(p.shape());
-    }
-    template <class Policy, class P>
     static status run_one(Policy const& policy, P const& p, arena& memory) {
-        if (!memory.fits(need_of(policy, p)))
+        auto ready = prepare(policy, p);
+        if (!memory.fits(ready.workspace()))
             return failure(errc::argument,
                            "automatic: tuning changed the choice since the workspace was sized: call "
                            "reserve() again, or make the plan again");
         if constexpr (automatic_parts::crosses<Policy>)
-            return policy(p, memory.of_staged());
+            return ready.run(memory.of_staged());
         else
-            return policy(p, memory);
+            return ready.run(memory);
     }
 
     automatic(given const& all, automatic_options const& options)
@@ -396,19 +392,8 @@ status automatic<First, Others...>::check(S const& s) const {
 
 template <policy First, policy... Others>
 template <class P>
-footprint automatic<First, Others...>::workspace_for(P const& p) const {
-    footprint all;
-    with_chosen(p.shape(), [&](auto const& policy) { all = need_of(policy, p); });
-    return all;
-}
-
-template <policy First, policy... Others>
-template <class P>
 status automatic<First, Others...>::operator()(P const& p, arena& memory) const {
-    auto const s = p.shape();
-    status done;
-    if (!with_chosen(s, [&](auto const& policy) { done = run_one(policy, p, memory); })) return check(s);
-    return done;
+    return by_chosen(p, [&](auto const& policy) { return run_one(policy, p, memory); });
 }
 
 template <policy First, policy... Others>

@@ -28,7 +28,7 @@ struct report {
 
 // A layer over Base is Base in all that it does not state itself. It states accepts, operator() and whatever its products
 // change: workspace, error_bound, estimate, describe. Optional members of a policy that do a product (try_small,
-// workspace_for, prepare) are not passed on, because they would go past the layer.
+// workspace_for, prepare, hand_over) are not passed on, because they would go past the layer.
 template <class Base>
 class layer_over {
 public:

@@ -174,6 +174,7 @@ inline constexpr bool takes = answer<P, Problem>() == verdict::yes;
 //   try_small(Q)              the product, if it needs no workspace; else false, and nothing is done. Q is_usual()
 //   workspace_for(Q)          what an arena has to hold for this product, where that may be less than workspace(S)
 //   prepare(Q)                the product, with what the policy found out to size its workspace; as `prepared` below
+//   hand_over(Q, bool)        the whole call, of a policy that only chooses which one does the product; whether Q is_usual()
 // No policy measures time within a call: what runs follows from operands, shape, device and stored tuning, so that the
 // same call gives the same bits. The concept asks about a product of floats, whether or not the policy
 // accepts that: it checks signatures.
@@ -438,10 +439,14 @@ template <class P, class Problem>
     if (!usual)
         if (status s = validate_unusual(p); !s) return s;
     if (is_empty(p)) return {};
-    auto ready = prepare(policy, p);
-    auto arena = policy.reserve(ready.workspace());
-    if (!arena) return arena.take_status();
-    return run_prepared(policy, p, ready, *arena);
+    if constexpr (requires { policy.hand_over(p, usual); }) {
+        return sums_nothing(p) ? scale_only(policy.leaf(), p) : policy.hand_over(p, usual);
+    } else {
+        auto ready = prepare(policy, p);
+        auto arena = policy.reserve(ready.workspace());
+        if (!arena) return arena.take_status();
+        return run_prepared(policy, p, ready, *arena);
+    }
 }
 
 // The whole call once the problem is stated: find who multiplies, check, take workspace, run. Inline, because much of

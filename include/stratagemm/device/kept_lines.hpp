@@ -14,7 +14,10 @@ public:
     kept_lines(Text folder, program_key key) : folder_(std::move(folder)), key_(std::move(key)) {}
 
     // Whether these are the lines of that entry.
-    bool are_of(Text const& folder, program_key const& key) const { return folder_ == folder && key_ == key; }
+    bool are_of(Text const& folder, program_key const& key) const {
+        return folder_ == folder && key_.target == key.target && key_.options == key.options &&
+               key_.source == key.source;
+    }
 
     // The line of a name; empty if there is none.
     Text find(Text const& name) {

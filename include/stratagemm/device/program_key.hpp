@@ -20,8 +20,6 @@ struct program_key {
     std::string options;
     std::string source;
 
-    friend bool operator==(program_key const&, program_key const&) = default;
-
     // All of it; two programs with the same text are the same program. A template, as what follows, so that a program
     // that asks for no stored text does not pay for compiling it.
     template <class Text = std::string>

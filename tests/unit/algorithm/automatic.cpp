@@ -49,6 +49,33 @@ struct boastful : sg::reference {
     }
 };
 
+// The oracle, which counts how often a product of it is prepared, and run.
+struct prepares : sg::reference {
+    int *prepared, *run;
+    prepares(int& count, int& runs) : prepared(&count), run(&runs) {}
+
+    template <class P>
+    struct product {
+        prepares const& by;
+        P const& p;
+        sg::footprint workspace() const { return {192}; }
+        sg::status run(sg::host_arena& memory) const {
+            ++*by.run;
+            CHECK(memory.fits({192}));
+            return static_cast<sg::reference const&>(by)(p, memory);
+        }
+    };
+    template <class P>
+    auto prepare(P const& p) const {
+        ++*prepared;
+        return product<P>{*this, p};
+    }
+    template <class S>
+    sg::footprint workspace(S const&) const {
+        return {192};
+    }
+};
+
 // A cache of its own, which is the standard one meanwhile.
 class folder_of_programs {
 public:
@@ -320,6 +347,31 @@ TEST_CASE("automatic asks for estimates once for each shape, whatever copies the
     // As many shapes as have no room together are chosen anew, and alike.
     each_shape<float>(300, 500, [&](auto const& other) { (void)policy.workspace(other); });
     CHECK(copy.describe(s) == chosen);
+}
+
+TEST_CASE("automatic has what it chose prepare a product once, in a call and in an arena of the caller's") {
+    int prepared = 0, run = 0;
+    sg::automatic const policy{prepares{prepared, run}};
+    auto const a = support::integers<float>(5, 7, 1), b = support::integers<float>(7, 4, 2);
+    sg::matrix<float> c(5, 4);
+    auto const multiplies_once = [&](auto const& multiply) {
+        prepared = run = 0;
+        c.fill(99);
+        multiply();
+        CHECK(support::equal(c, support::product_of(a, b)));
+        CHECK((prepared == 1 && run == 1));
+    };
+    multiplies_once([&] { sg::gemm(policy, a, b, c); });
+    sg::plan const plan(policy, sg::shape<float>{5, 4, 7});
+    auto arena = plan.reserve();
+    multiplies_once([&] { plan.run(a, b, c, arena); });
+    multiplies_once([&] { CHECK(policy(sg::product(a, b, c), arena)); });
+    multiplies_once([&] { sg::gemm(sg::recursive{policy}, a, b, c); });
+    prepared = run = 0;
+    sg::gemm(policy, 0.0f, a, b, 0.0f, c); // no product is left
+    CHECK(c(1, 1) == 0);
+    CHECK((prepared == 0 && run == 0));
+    sg::gemm(sg::automatic{prepares{prepared, run}, {.bound = 1e-30}}, 0.0f, a, b, 0.0f, c);
 }
 
 TEST_CASE("automatic multiplies with factors, added matrices, epilogues and batches") {

@@ -12,12 +12,9 @@ STRATAGEMM_BEGIN
 #define STRATAGEMM_AUTOMATIC_INSTANCES_OF(EXTERN, ELEMENT)                                                   \
     EXTERN template status run_in_workspace(automatic<host> const&,                                          \
                                             dense_problem<ELEMENT, ELEMENT, ELEMENT> const&, bool);          \
-    EXTERN template bool automatic<host>::try_small(dense_problem<ELEMENT, ELEMENT, ELEMENT> const&) const;  \
     EXTERN template status automatic<host>::operator()(dense_problem<ELEMENT, ELEMENT, ELEMENT> const&,      \
                                                        automatic<host>::arena&) const;                       \
     EXTERN template footprint automatic<host>::workspace(shape<ELEMENT> const&) const;                       \
-    EXTERN template footprint automatic<host>::workspace_for(                                                \
-        dense_problem<ELEMENT, ELEMENT, ELEMENT> const&) const;                                              \
     EXTERN template bound automatic<host>::error_bound(shape<ELEMENT> const&) const;                         \
     EXTERN template double automatic<host>::estimate(shape<ELEMENT> const&) const;                           \
     EXTERN template std::string automatic<host>::describe(shape<ELEMENT> const&) const;                      \
