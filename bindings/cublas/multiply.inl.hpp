@@ -97,6 +97,18 @@ answer run_by(Policy const& policy, Problem const& p, place& at) {
     return {};
 }
 
+// The choice is looked up once, and then its policy multiplies.
+template <class... Policies, class Problem>
+answer run_by(sg::automatic<Policies...> const& policy, Problem const& p, place& at) {
+    answer done{reason::refused};
+    if (sg::is_empty(p)) return {};
+    (void)policy.by_chosen(p, [&](auto const& chosen) -> sg::status {
+        done = run_by(chosen, p, at);
+        return {};
+    });
+    return done;
+}
+
 // A layer that does not know the types leaves the product to `cuda`.
 template <class Problem>
 answer run(Problem const& p, place& at) {

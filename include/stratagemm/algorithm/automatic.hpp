@@ -52,7 +52,13 @@ public:
     static constexpr verdict accepts_operands = automatic_parts::answer_of<list, P>;
 
     explicit automatic(First first, Others... others, automatic_options options = {})
-        : automatic(given(first, others...), options) {}
+        : automatic(given(first, others...), options, shared<table>(table{})) {}
+
+    // The same choice over policies that differ from these in nothing that is estimated, such as in the stream of a device.
+    // Both share what was chosen.
+    automatic over(First first, Others... others) const {
+        return {given(first, others...), options_, known_};
+    }
 
     auto leaf() const { return first().leaf(); }
     result<arena> reserve(footprint f) const {
@@ -304,10 +310,10 @@ private:
             return ready.run(memory);
     }
 
-    automatic(given const& all, automatic_options const& options)
+    automatic(given const& all, automatic_options const& options, shared<table> known)
         : policies_(automatic_parts::candidates_of<space>(options, all)),
           for_host_(automatic_parts::with_host_first<space>(options, all)), options_(options),
-          known_(table{}) {}
+          known_(std::move(known)) {}
 
     list policies_;
     [[no_unique_address]] automatic_parts::host_first<space, First, Others...> for_host_;

@@ -14,7 +14,7 @@ preloaded() {
 }
 
 preloaded "$here" 0 STRATAGEMM_POLICY=
-for policy in cuda 'cuda(invariant)' 'strassen(cuda)' 'ozaki(cuda)' ' ozaki ( cuda ) '; do
+for policy in cuda 'cuda(invariant)' 'strassen(cuda)' 'ozaki(cuda)' 'automatic(cuda)' ' ozaki ( cuda ) '; do
     preloaded "policy $(echo "$policy" | tr -d ' ')" 0 "STRATAGEMM_POLICY=$policy" STRATAGEMM_CUBLAS_REPORT=1
     counts cublasDgemm_v2 3 0
     printf '%s\n' "$said" | grep -qx $here || wrong "the products of $policy are wrong"

@@ -196,7 +196,7 @@ class Cuda(unittest.TestCase):
     def test_plans(self):
         a, b, e = numbers(2, 18, 16), numbers(2, 16, 20), numbers(2, 18, 20)
         x, y = OnDevice(a), OnDevice(b)
-        for policy in ["cuda", "strassen(cuda)"]:
+        for policy in ["cuda", "strassen(cuda)", "automatic(cuda)"]:
             plan = sg.plan(18, 20, 16, count=2, add=True, device="cuda:0", policy=policy)
             self.assertIn("cuda: ", plan.describe())
             self.assertGreater(plan.seconds, 0)
