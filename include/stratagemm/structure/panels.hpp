@@ -5,11 +5,16 @@
 //   a.upload(host_a), b.upload(sg::file_matrix<double>("b.npy"));
 //   sg::gemm(sg::out_of_core{gpus}, a, b, c);                   returns when C is there
 //   sg::gemm(sg::out_of_core{gpus}, a, sg::transposed(x), c);   B may be transposed
+//   sg::panel_values<double, sg::cuda> v(gpus, host_bias);      a copy on each device
+//   sg::gemm(sg::out_of_core{gpus}, a, b, c, sg::bias(v));
 //   c.download(host_c);
 //
 // Each device multiplies its rows of A into its rows of C. B comes in pieces of columns from where its rows lie, into two
 // pieces of memory in turn, while products run. Devices that reach each other's memory copy directly, others by way of
 // pinned memory of the host. The policy has the devices of the panels, in their order; its base may be any policy.
+//
+// A matrix in panels of columns is sg::transposed(x), with the rows of its transposed matrix in panels. With such a B and
+// C, each device has its columns of both, and A, in panels of rows or columns, comes in pieces.
 //
 // No sum is cut, and no block of C depends on where its rows lie: a product has the same bits on one device and on
 // several that are alike, if the panels have the same `height`. The default one is the same for 1, 2, 4 and 8 devices.
@@ -29,6 +34,13 @@ struct panels_options {
     index_t height = 0;
 };
 
+template <class Policy>
+index_t number_of_devices(std::vector<Policy> const& devices) {
+    if (devices.empty() || devices.size() > most_panels)
+        raise(error(errc::argument, "panels: there have to be 1 to 64 devices"));
+    return static_cast<index_t>(devices.size());
+}
+
 template <element T, class Policy>
 class panels {
     using space = typename Policy::space;
@@ -41,9 +53,7 @@ public:
     // The elements are not initialised. Each policy has one device; the devices should be alike.
     panels(std::vector<Policy> const& devices, index_t rows, index_t cols, panels_options const& options = {})
         : rows_(rows), cols_(cols), height_(options.height) {
-        auto const count = static_cast<index_t>(devices.size());
-        if (count < 1 || count > most_panels)
-            raise(error(errc::argument, "panels: there have to be 1 to 64 devices"));
+        auto const count = number_of_devices(devices);
         if (rows < 0 || cols < 0 || height_ < 0)
             raise(error(errc::shape, "panels: rows, cols and height must not be negative"));
         if (height_ == 0) height_ = height_of_blocks(rows, count);
@@ -148,6 +158,39 @@ private:
     index_t rows_ = 0, cols_ = 0, height_ = 0;
     std::vector<device_matrix<T, Policy>> matrices_;
     std::vector<panel> parts_;
+};
+
+// The values of bias() or scale() for a C in panels: each device has all of them. `values` is a vector on the host.
+template <element T, class Policy>
+class panel_values {
+    using space = typename Policy::space;
+    using queue = device_queue<leaf_of<Policy>>;
+
+public:
+    using value_type = T;
+
+    template <line_values V>
+    panel_values(std::vector<Policy> const& devices, V const& values)
+        : size_(static_cast<index_t>(values.size())) {
+        auto const from = stratagemm::view<T const>{values.data(), 1, size_, size_, 1};
+        for (index_t i = 0; i < number_of_devices(devices); ++i) {
+            auto const& device = devices[static_cast<std::size_t>(i)];
+            matrices_.emplace_back(device, 1, size_);
+            parts_.push_back({queue(device.leaf()), matrices_.back().view()});
+            out_of_core_parts::copy_between(parts_.back().queue, from, parts_.back().data, from.data)
+                .or_throw();
+            parts_.back().queue.synchronize().or_throw();
+        }
+    }
+    index_t size() const { return size_; }
+    values_in_panels<T, space, queue> data() const {
+        return {parts_.data(), static_cast<int>(parts_.size())};
+    }
+
+private:
+    index_t size_;
+    std::vector<device_matrix<T, Policy>> matrices_;
+    std::vector<panel_of<T, space, queue>> parts_;
 };
 
 STRATAGEMM_END

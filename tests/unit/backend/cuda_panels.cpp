@@ -73,6 +73,11 @@ TEST_CASE("CUDA: an epilogue sees the indices of the whole C of panels, and what
     }
 }
 
+TEST_CASE("CUDA: vectors of an epilogue of panels lie on each device") {
+    CHECK(panel_tests::wrong_vectors(all_devices()) == 0);
+    CHECK(panel_tests::wrong_vectors(std::vector<sg::cuda>(8)) == 0);
+}
+
 TEST_CASE("CUDA: files go into panels and back, and so do matrices of one device") {
     support::folder const here;
     auto const devices = all_devices();

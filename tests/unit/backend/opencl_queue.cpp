@@ -105,6 +105,7 @@ TEST_CASE("OpenCL: operands on the host need no workspace there, however they li
 // Devices copy from each other by way of the host.
 TEST_CASE("OpenCL: products of panels are those of the reference") {
     CHECK(panel_tests::wrong_products<float>(std::vector<sg::opencl>(3)) == 0);
+    CHECK(panel_tests::wrong_vectors(std::vector<sg::opencl>(3)) == 0);
 }
 
 TEST_CASE("OpenCL: products in parts, on one device and on two") {

@@ -118,6 +118,43 @@ TEST_CASE("panels: an epilogue sees the indices of the whole C, and what has no 
     sg::gemm(sg::out_of_core{devices}, no_rows, pb, no_c);
 }
 
+TEST_CASE("panels: vectors of an epilogue lie on each device") {
+    for (std::size_t const count : {1u, 2u, 5u}) CHECK(panel_tests::wrong_vectors(hosts(count)) == 0);
+    // On the host, a vector of the program serves all.
+    auto const devices = hosts(3);
+    auto const a = support::integers<float>(40, 30, 1), b = support::integers<float>(30, 50, 2);
+    std::vector<float> const v(50, 7.0f);
+    auto expected = sg::matrix<float>(40, 50);
+    sg::gemm(sg::reference{}, a, b, expected, sg::bias(v));
+    auto const pa = scattered(devices, a), pb = scattered(devices, b);
+    sg::panels<float, sg::host> pc(devices, 40, 50);
+    sg::gemm(sg::out_of_core{devices}, pa, pb, pc, sg::bias(v));
+    CHECK(same(gathered(pc), expected));
+
+    sg::panel_values<float, sg::host> const elsewhere(hosts(2), v), on_all(devices, v);
+    sg::panel_values<float, sg::host> const brief(devices, std::vector<float>(49));
+    sg::out_of_core const policy{devices};
+    auto const what = "the policy, the matrices and the values of an epilogue must have the same devices";
+    CHECK(contains(message(policy, pa, pb, pc, sg::then(sg::bias(on_all), sg::scale(elsewhere))), what));
+    CHECK(contains(message(policy, 0, pa, pb, 1, pc, sg::bias(elsewhere)), what));
+    CHECK(contains(message(policy, pa, pb, pc, sg::bias(brief)), "a vector of the epilogue is shorter"));
+    CHECK(same(gathered(pc), expected));
+}
+
+TEST_CASE("panels: a plan of columns says what each device has") {
+    auto const devices = hosts(2);
+    sg::panels<float, sg::host> const b(devices, 300, 200), a(devices, 64, 200);
+    sg::panels<float, sg::host> c(devices, 300, 64);
+    auto const plan =
+        sg::plan(sg::out_of_core{devices}, sg::product(a, sg::transposed(b), sg::transposed(c)).shape());
+    CHECK(contains(plan.describe(),
+                   "panels on 2 devices: 152 columns of C on each in blocks of 38, A in pieces of "));
+    CHECK(plan.error_bound().worst > 0);
+    CHECK(contains(
+        message(sg::out_of_core{devices, {.host_bytes = 20}}, a, sg::transposed(b), sg::transposed(c)),
+        "too little for one row of A"));
+}
+
 TEST_CASE("panels: files go into panels and back, and so do matrices of one device") {
     support::folder const here;
     auto const devices = hosts(3);
@@ -170,10 +207,10 @@ TEST_CASE("panels: what does not fit together is refused, and C is as it was") {
     auto const a = scattered(devices, x), b = scattered(devices, x);
     auto c = scattered(devices, x);
     sg::out_of_core const policy{devices};
-    CHECK(contains(message(policy, sg::transposed(a), b, c), "A and C have to lie in panels of rows"));
-    CHECK(contains(message(policy, a, b, sg::transposed(c)), "A and C have to lie in panels of rows"));
     CHECK(contains(message(sg::out_of_core{hosts(2)}, a, b, c), "the same devices"));
-    CHECK(contains(message(policy, scattered(devices, x, {.height = 2}), b, c), "the same height of blocks"));
+    auto const low = scattered(devices, x, {.height = 2});
+    CHECK(contains(message(policy, low, b, c), "A and C must have the same height of blocks"));
+    CHECK(contains(message(policy, a, sg::transposed(low), sg::transposed(c)), "B and C must have the same"));
     CHECK(contains(message(policy, a, c, c), "C overlaps A or B"));
     CHECK(contains(message(policy, 1, a, b, 1, b, c), "must be C itself"));
     CHECK(contains(message(policy, a, scattered(devices, support::integers<float>(20, 24, 1)), c), "m x k"));

@@ -1,7 +1,7 @@
 // Panels as an operand of a product: what is on each device, without owning it.
 #pragma once
 
-#include "copies.hpp"
+#include "values.hpp"
 
 STRATAGEMM_BEGIN
 
@@ -28,10 +28,11 @@ struct rows_of_device {
 template <class P>
 class panel_product;
 
-template <class T, class Space, class Queue>
+// Turned: the panels have rows of the transposed matrix, which are columns of this one.
+template <class T, class Space, class Queue, bool Turned = false>
 struct panels_form {
     using value_type = T;
-    static constexpr bool has_facts = true;
+    static constexpr bool has_facts = true, is_turned = Turned;
     // For a policy of several devices: out_of_core.
     template <class P>
     requires requires(P const& p) { p.device(p.devices() - 1); }
@@ -40,20 +41,20 @@ struct panels_form {
     index_t height = 0; // of blocks of rows; 0: the usual one
 };
 
-template <class T, class Space, class Queue>
+template <class T, class Space, class Queue, bool Turned = false>
 struct panels_view {
     using element_type = T;
     using value_type = std::remove_cv_t<T>;
     using space = Space;
-    using form = panels_form<value_type, Space, Queue>;
+    using form = panels_form<value_type, Space, Queue, Turned>;
     using panel = panel_of<value_type, Space, Queue>;
     static constexpr int most_views = most_panels;
+    static constexpr bool is_turned = Turned;
 
     index_t rows = 0, cols = 0;
     panel const* panels = nullptr; // of the matrix that has them
     int count = 0;
     index_t height = 0;
-    bool is_transposed = false;
 
     form facts() const { return {height}; }
     template <class F>
@@ -61,7 +62,7 @@ struct panels_view {
         for (int i = 0; i < count; ++i)
             if (panels[i].data.rows > 0) f(view<T, Space>(panels[i].data));
     }
-    panels_view transposed() const { return {cols, rows, panels, count, height, !is_transposed}; }
+    panels_view<T, Space, Queue, !Turned> transposed() const { return {cols, rows, panels, count, height}; }
     // What a device has of the rows [i, i + m) and columns [j, j + n) of this matrix, and where that begins.
     struct piece {
         view<value_type const, Space> data;
@@ -69,7 +70,7 @@ struct panels_view {
     };
     piece within(int device, index_t i, index_t j, index_t m, index_t n) const {
         panel const& p = panels[device];
-        index_t const first = is_transposed ? j : i, last = is_transposed ? j + n : i + m;
+        index_t const first = Turned ? j : i, last = Turned ? j + n : i + m;
         index_t const own_last = p.first_row + p.data.rows;
         index_t const from = first < p.first_row ? p.first_row : first,
                       to = last < own_last ? last : own_last;
@@ -78,27 +79,39 @@ struct panels_view {
             return view<value_type const, Space>(p.data).part(length > 0 ? from - p.first_row : 0, across,
                                                               length, other);
         };
-        if (is_transposed) return {own(i, m).transposed(), 0, from - j};
-        return {own(j, n), from - i, 0};
+        if constexpr (Turned)
+            return {own(i, m).transposed(), 0, from - j};
+        else
+            return {own(j, n), from - i, 0};
     }
-    bool is_same(panels_view const& other) const {
-        return panels == other.panels && is_transposed == other.is_transposed;
-    }
+    bool is_same(panels_view const& other) const { return panels == other.panels; }
     bool is_same(auto const&) const { return false; }
     // C = epilogue(beta C), of a product without terms.
     template <class Leaf, class P>
     status keep_only(Leaf const&, P const& p) const {
+        if (!has_values_of(p.epilogue)) return other_devices();
         for (int i = 0; i < count; ++i) {
             panel const& own = panels[i];
             if (own.data.rows == 0) continue;
             auto const& leaf = own.queue;
-            status s = stratagemm::keep_only(leaf, own.data, view<value_type const, Space>(own.data), p.beta);
+            auto const c = Turned ? own.data.transposed() : own.data;
+            status s = stratagemm::keep_only(leaf, c, view<value_type const, Space>(c), p.beta);
             if constexpr (!std::is_same_v<typename P::epilogue_type, identity>)
-                if (s) s = leaf.apply(p.epilogue, own.data, p.row0 + own.first_row, p.col0);
+                if (s)
+                    s = leaf.apply(on_device{i}(p.epilogue), c, p.row0 + (Turned ? 0 : own.first_row),
+                                   p.col0 + (Turned ? own.first_row : 0));
             if (s) s = leaf.synchronize();
             if (!s) return s;
         }
         return {};
+    }
+    // Whether the values of an epilogue are on the devices of this matrix.
+    template <class F>
+    bool has_values_of(F const& epilogue) const {
+        bool all = true;
+        each_values(epilogue,
+                    [&](auto const& v) { all &= have_same_devices(v.panels, v.count, panels, count); });
+        return all;
     }
 };
 

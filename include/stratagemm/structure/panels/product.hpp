@@ -4,6 +4,8 @@
 // a piece is put together from the rows of all devices, each beginning with its own ones, in one of two pieces of memory,
 // while the products of the piece before run. Rows are multiplied in blocks, whose height the panels say; the width of
 // pieces follows from the shape, the budget and the base. Neither depends on the number of devices.
+//
+// Where C lies in panels of columns, C^T = B^T A^T is done so, and the base gets each block of it turned back.
 #pragma once
 
 #include "operand.hpp"
@@ -13,6 +15,26 @@ STRATAGEMM_BEGIN
 namespace panel_parts {
 
 using out_of_core_parts::smaller;
+
+// What is divided among the devices of a shape, `rows` and their blocks, and what is brought to them in pieces, as if C
+// were in panels of rows.
+template <class S>
+struct sides_of {
+    static constexpr bool is_turned = S::c_form::is_turned;
+    using streamed_type = std::conditional_t<is_turned, typename S::a_type, typename S::b_type>;
+    index_t rows, cols, height; // of the panels; 0: the usual one
+
+    explicit sides_of(S const& s)
+        : rows(is_turned ? s.n : s.m), cols(is_turned ? s.m : s.n), height(height_in(s)) {}
+
+private:
+    static index_t height_in(S const& s) {
+        if constexpr (is_turned)
+            return s.b_facts.height;
+        else
+            return s.a_facts.height;
+    }
+};
 
 // How B is cut.
 struct cut {
@@ -34,14 +56,16 @@ public:
 
     template <class S>
     index_t height(S const& s) const {
-        index_t const stated = s.a_facts.height;
-        return smaller(stated > 0 ? stated : height_of_blocks(s.m, policy_.devices()), s.m > 0 ? s.m : 1);
+        sides_of const x(s);
+        return smaller(x.height > 0 ? x.height : height_of_blocks(x.rows, policy_.devices()),
+                       x.rows > 0 ? x.rows : 1);
     }
     // f(shape) for the products of the base.
     template <class S, class F>
     void each_block(cut const& c, S const& s, F&& f) const {
-        for (index_t const m : {c.height, s.m % c.height})
-            for (index_t const n : {c.width, s.n % c.width})
+        sides_of const x(s);
+        for (index_t const m : {c.height, x.rows % c.height})
+            for (index_t const n : {c.width, x.cols % c.width})
                 if (m > 0 && n > 0) f(block(s, m, n));
     }
     // The finest cut that takes about as long as the best one: it begins soonest, and needs the least memory.
@@ -50,7 +74,7 @@ public:
         cut best;
         double least = 0;
         std::size_t const room = budget(s);
-        index_t const n = s.n > 0 ? s.n : 1;
+        index_t const cols = sides_of(s).cols, n = cols > 0 ? cols : 1;
         for (index_t pieces = 1; pieces < 2 * n && (pieces <= 16 || !best.exists());
              pieces += (pieces + 1) / 2) {
             cut c{height(s), width_of(n, smaller(pieces, n))};
@@ -67,7 +91,7 @@ public:
     // What a budget has to have.
     template <class S>
     std::size_t least_budget(S const& s) const {
-        footprint f = need({height(s), 1, s.n > 1 ? 2 : 1}, s);
+        footprint f = need({height(s), 1, sides_of(s).cols > 1 ? 2 : 1}, s);
         return space::share(f);
     }
     // All products of a block of rows.
@@ -76,16 +100,18 @@ public:
         auto const one = [&](index_t n) {
             return n > 0 ? policy_.device(0).estimate(block(s, c.height, n)) : 0;
         };
-        return static_cast<double>(s.n / c.width) * one(c.width) + one(s.n % c.width);
+        index_t const cols = sides_of(s).cols;
+        return static_cast<double>(cols / c.width) * one(c.width) + one(cols % c.width);
     }
     template <class S>
     double seconds(cut const& c, S const& s) const {
         index_t const devices = policy_.devices();
-        rows_of_device const own(s.m, c.height, 0, devices);
+        sides_of const x(s);
+        rows_of_device const own(x.rows, c.height, 0, devices);
         double const blocks = static_cast<double>(course::parts(own.count(), c.height)),
-                     pieces = static_cast<double>(course::parts(s.n, c.width)),
-                     bytes =
-                         static_cast<double>(s.k) * static_cast<double>(c.width) * sizeof(typename S::b_type);
+                     pieces = static_cast<double>(course::parts(x.cols, c.width)),
+                     bytes = static_cast<double>(s.k) * static_cast<double>(c.width) *
+                             sizeof(typename sides_of<S>::streamed_type);
         double const piece = bytes / link(), products = blocks * seconds_of_rows(c, s);
         double const copies = pieces * piece;
         return piece + (products > copies ? products : copies) + 20e-6;
@@ -108,10 +134,12 @@ public:
         each_pair([&](queue const& from, queue const& to) { direct &= is_direct<space>(from, to); });
         return direct;
     }
+    // A product of the base: of so many rows of a panel of C.
     template <class S>
-    static auto block(S const& s, index_t m, index_t n) {
+    static auto block(S const& s, index_t rows, index_t cols) {
+        constexpr bool is_turned = sides_of<S>::is_turned;
         return shape<typename S::a_type, typename S::b_type, typename S::c_type>{
-            .m = m, .n = n, .k = s.k, .adds = s.adds};
+            .m = is_turned ? cols : rows, .n = is_turned ? rows : cols, .k = s.k, .adds = s.adds};
     }
     // Of each device, beside the panels.
     template <class S>
@@ -149,17 +177,18 @@ private:
     footprint need(cut const& c, S const& s) const {
         footprint all;
         each_block(c, s, [&](auto const& b) { all = larger(all, policy_.device(0).workspace(b)); });
-        space::share(all) +=
-            static_cast<std::size_t>(c.slots) *
-            base_type::arena::rounded(static_cast<std::size_t>(s.k * c.width) * sizeof(typename S::b_type));
+        space::share(all) += static_cast<std::size_t>(c.slots) *
+                             base_type::arena::rounded(static_cast<std::size_t>(s.k * c.width) *
+                                                       sizeof(typename sides_of<S>::streamed_type));
         return all;
     }
 
     P const& policy_;
 };
 
-// What one device does: a thread loads pieces of B, and another one queues products.
-template <policy Base, class P>
+// What one device does: a thread loads pieces of B, and another one queues products. P has C in panels of rows; the base
+// gets its blocks turned if the caller's C is not.
+template <policy Base, class P, bool Turned>
 class worker {
     using space = typename Base::space;
     using queue = device_queue<leaf_of<Base>>;
@@ -259,21 +288,27 @@ private:
     }
     // The block of C that begins in row i of the panel.
     status multiply(index_t i, index_t j) {
-        dense_problem<typename P::a_type, B, typename P::c_type, space, typename P::epilogue_type> q;
+        dense_problem<typename P::a_type, B, typename P::c_type, space,
+                      epilogue_on_device<typename P::epilogue_type>>
+            q;
         auto const& c = p_.c.panels[device_];
         view<B const, space> const b = room_of(j);
-        index_t const rows = smaller(cut_.height, c.data.rows - i);
+        index_t const rows = smaller(cut_.height, c.data.rows - i), row = c.first_row + i,
+                      col = j * cut_.width;
         q.a = p_.a.panels[device_].data.part(i, 0, rows, p_.a.cols);
         q.b = b;
-        q.c = c.data.part(i, j * cut_.width, rows, b.cols);
+        q.c = c.data.part(i, col, rows, b.cols);
         q.e = q.c;
-        q.alpha = p_.alpha, q.beta = p_.beta, q.epilogue = p_.epilogue;
-        q.row0 = p_.row0 + c.first_row + i, q.col0 = p_.col0 + j * cut_.width;
-        return base_(q, memory_);
+        q.alpha = p_.alpha, q.beta = p_.beta, q.epilogue = on_device{device_}(p_.epilogue);
+        q.row0 = p_.row0 + (Turned ? col : row), q.col0 = p_.col0 + (Turned ? row : col);
+        if constexpr (Turned)
+            return base_(q.transposed(), memory_);
+        else
+            return base_(q, memory_);
     }
     // Piece j of B in its slot, in the order in which the panels of B lie.
     view<B, space> room_of(index_t j) const {
-        bool const by_rows = !rows_are_closer(p_.b.panels[0].data) != p_.b.is_transposed;
+        bool const by_rows = !rows_are_closer(p_.b.panels[0].data) != P::b_operand::is_turned;
         return without_gaps<B, space>(slots_[j % cut_.slots].data, p_.b.rows,
                                       smaller(cut_.width, p_.b.cols - j * cut_.width), by_rows);
     }
@@ -290,19 +325,10 @@ private:
     index_t pieces_, loaded_ = 0, queued_ = 0;
 };
 
-template <class F>
-inline constexpr bool has_vectors = false;
-template <class T, class V>
-inline constexpr bool has_vectors<bias_epilogue<T, V>> = true;
-template <class T, class V>
-inline constexpr bool has_vectors<scale_of_lines_epilogue<T, V>> = true;
-template <class First, class Second>
-inline constexpr bool has_vectors<then_epilogue<First, Second>> = has_vectors<First> || has_vectors<Second>;
-
 template <class M>
 inline constexpr bool are_panels = false;
-template <class T, class Space, class Queue>
-inline constexpr bool are_panels<panels_view<T, Space, Queue>> = true;
+template <class T, class Space, class Queue, bool Turned>
+inline constexpr bool are_panels<panels_view<T, Space, Queue, Turned>> = true;
 
 } // namespace panel_parts
 
@@ -319,20 +345,22 @@ public:
 
     template <class Q>
     static constexpr verdict accepts = verdict::structure;
-    // All three lie in panels. The vectors of an epilogue would lie on one device.
+    // All three lie in panels, and A in those of rows if C does, B in those of columns if C does. Vectors of an epilogue
+    // that lie on one device are not read by others.
     template <class Q>
     static constexpr verdict accepts_operands = [] {
         if constexpr (!panel_parts::are_panels<typename Q::a_operand> ||
                       !panel_parts::are_panels<typename Q::b_operand> ||
                       !panel_parts::are_panels<typename Q::c_operand>)
             return verdict::structure;
+        else if constexpr (Q::c_operand::is_turned ? !Q::b_operand::is_turned : Q::a_operand::is_turned)
+            return verdict::structure;
         else if constexpr (!panel_leaf<leaf_of<base_type>, space>)
             return verdict::leaf;
         else
             return answer<base_type, dense_problem<typename Q::a_type, typename Q::b_type, typename Q::c_type,
-                                                   space, typename Q::epilogue_type>>() &
-                   epilogue_if(std::is_same_v<space, host_memory> ||
-                               !panel_parts::has_vectors<typename Q::epilogue_type>);
+                                                   space, epilogue_on_device<typename Q::epilogue_type>>>() &
+                   epilogue_if(std::is_same_v<space, host_memory> || !has_vectors<typename Q::epilogue_type>);
     }();
 
     auto leaf() const { return policy_.device(0).leaf(); }
@@ -351,8 +379,9 @@ public:
             bound const one = policy_.device(0).error_bound(b);
             all = larger(all, one);
         });
-        all.confidence = all_hold(
-            all.confidence, static_cast<double>(course::parts(s.m, c.height) * course::parts(s.n, c.width)));
+        panel_parts::sides_of const x(s);
+        all.confidence = all_hold(all.confidence, static_cast<double>(course::parts(x.rows, c.height) *
+                                                                      course::parts(x.cols, c.width)));
         return all;
     }
     template <class S>
@@ -366,10 +395,12 @@ public:
         if (!c.exists()) return "panels: the budget is too small";
         auto const number = [](index_t x) { return std::to_string(x); };
         int const devices = policy_.devices();
+        panel_parts::sides_of const x(s);
         std::string text = "panels on " + number(devices) + (devices > 1 ? " devices: " : " device: ") +
-                           number(rows_of_device(s.m, c.height, 0, devices).count()) +
-                           " rows of C on each in blocks of " + number(c.height) + ", B in pieces of " +
-                           number(c.width) + " columns";
+                           number(rows_of_device(x.rows, c.height, 0, devices).count()) +
+                           (x.is_turned ? " columns" : " rows") + " of C on each in blocks of " +
+                           number(c.height) + (x.is_turned ? ", A" : ", B") + " in pieces of " +
+                           number(c.width) + (x.is_turned ? " rows" : " columns");
         if (devices > 1)
             text += std::string(divide().is_direct_everywhere() ? ", copied directly at "
                                                                 : ", copied by way of the host at ") +
@@ -380,16 +411,61 @@ public:
     }
     template <class S>
     status check(S const& s) const {
-        return policy_.check(divide().block(s, s.m, s.n));
+        panel_parts::sides_of const x(s);
+        return policy_.check(divide().block(s, x.rows, x.cols));
     }
 
     template <class Q>
     status operator()(Q const& p, arena& memory) const {
         auto const s = p.shape();
         if (status x = check(s); !x) return x;
-        if (status x = check_places(p); !x) return x;
         auto const c = divide().cut_of(s);
         if (!c.exists()) return small_budget(s);
+        constexpr bool is_turned = Q::c_operand::is_turned;
+        if constexpr (is_turned)
+            return multiply<is_turned>(p.transposed(), c, memory);
+        else
+            return multiply<is_turned>(p, c, memory);
+    }
+
+private:
+    auto divide() const { return panel_parts::division<P>(policy_); }
+    template <class Q, class F>
+    static void each_operand(Q const& p, F&& f) {
+        f(p.a), f(p.b), f(p.c), each_values(p.epilogue, f);
+    }
+
+    template <class S>
+    status small_budget(S const& s) const {
+        char text[200];
+        __builtin_snprintf(text, sizeof(text),
+                           "%s is %zu, which is too little for one %s; the least for this product is %zu",
+                           std::is_same_v<space, host_memory> ? "host_bytes" : "device_bytes",
+                           divide().budget(s), S::c_form::is_turned ? "row of A" : "column of B",
+                           divide().least_budget(s));
+        return failure(errc::memory, "out_of_core", text);
+    }
+
+    // Whether all is on the devices of the policy, in their order.
+    template <class Q>
+    bool is_in_place(Q const& p) const {
+        bool all = p.c.count == policy_.devices();
+        if constexpr (peer_leaf<leaf_of<base_type>, space>)
+            for (int i = 0; all && i < p.c.count; ++i)
+                all = policy_.device(i).leaf().is_beside(p.c.panels[i].queue);
+        each_operand(p, [&](auto const& x) {
+            all = all && have_same_devices(x.panels, x.count, p.c.panels, p.c.count);
+        });
+        return all;
+    }
+
+    // p has C in panels of rows.
+    template <bool Turned, class Q>
+    status multiply(Q const& p, panel_parts::cut const& c, arena& memory) const {
+        if (!is_in_place(p)) return other_devices();
+        if (p.a.height != p.c.height)
+            return failure(errc::shape, Turned ? "panels: B and C must have the same height of blocks"
+                                               : "panels: A and C must have the same height of blocks");
         // What was queued before on any device may write what another one reads.
         for (int i = 0; i < policy_.devices(); ++i) {
             status x = policy_.device(i).leaf().synchronize();
@@ -398,56 +474,9 @@ public:
             });
             if (!x) return out_of_core_parts::of_device(std::move(x), i, policy_.devices());
         }
-        return run(p, c, memory);
-    }
-
-private:
-    auto divide() const { return panel_parts::division<P>(policy_); }
-    template <class Q, class F>
-    static void each_operand(Q const& p, F&& f) {
-        f(p.a), f(p.b), f(p.c);
-    }
-
-    template <class S>
-    status small_budget(S const& s) const {
-        char text[200];
-        __builtin_snprintf(
-            text, sizeof(text),
-            "%s is %zu, which is too little for one column of B; the least for this product is %zu",
-            std::is_same_v<space, host_memory> ? "host_bytes" : "device_bytes", divide().budget(s),
-            divide().least_budget(s));
-        return failure(errc::memory, "out_of_core", text);
-    }
-
-    // Whether each panel is on the device of the policy that has its number.
-    template <class Q>
-    status check_places(Q const& p) const {
-        int const devices = policy_.devices();
-        if (p.a.is_transposed || p.c.is_transposed)
-            return failure(errc::unsupported,
-                           "panels: A and C have to lie in panels of rows; B may be transposed");
-        if (p.a.count != devices || p.b.count != devices || p.c.count != devices)
-            return failure(errc::argument, "panels: the matrices and the policy must have the same devices");
-        if (p.a.height != p.c.height)
-            return failure(errc::shape, "panels: A and C must have the same height of blocks");
-        if constexpr (peer_leaf<leaf_of<base_type>, space>) {
-            bool beside = true;
-            for (int i = 0; i < devices; ++i)
-                each_operand(p, [&](auto const& operand) {
-                    beside &= policy_.device(i).leaf().is_beside(operand.panels[i].queue);
-                });
-            if (!beside)
-                return failure(errc::argument, "panels: the devices of the matrices must be those of the "
-                                               "policy, in the same order");
-        }
-        return {};
-    }
-
-    template <class Q>
-    status run(Q const& p, panel_parts::cut const& c, arena& memory) const {
         out_of_core_parts::signals all;
         auto const work = [&](int i) {
-            panel_parts::worker<base_type, Q>(policy_.device(i), i, p, c, all, memory[i]).run();
+            panel_parts::worker<base_type, Q, Turned>(policy_.device(i), i, p, c, all, memory[i]).run();
         };
         {
             out_of_core_parts::workers others;
