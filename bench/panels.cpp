@@ -3,7 +3,7 @@
 //
 //   bench_panels [N = 16384] [double | float] [DEVICES = all] [xt]
 //
-// N x N matrices. Each round measures every way once; medians of the rounds. cuBLAS is opened at run time, and left out
+// The rates of copies come first, beside those that estimates take. N x N matrices. Each round measures every way once; medians of the rounds. cuBLAS is opened at run time, and left out
 // where it is not; cublasXt, with its matrices in pinned memory of the host, only if it is asked for.
 #include "cublas_xt.hpp"
 #include "free_memory.hpp"
@@ -141,6 +141,47 @@ void print_memory(operands<T, Policy>& on, index_t n, int devices) {
     std::printf("\n");
 }
 
+// The rates of copies, and those that estimates take (cuda_rates).
+template <class T>
+void print_copies(std::vector<sg::cuda> const& gpus, sg::panels<T, sg::cuda> const& from,
+                  sg::panels<T, sg::cuda>& to) {
+    auto const rate = [](auto const& from_queue, auto const& x, auto const& to_queue, auto const& y) {
+        double least = 1e300;
+        for (int i = 0; i < 5; ++i) {
+            double const begin = now();
+            if (!good(sg::copy_between_devices<T>(from_queue, x, to_queue, y)) ||
+                !good(to_queue.synchronize()))
+                return 0.0;
+            least = std::min(least, now() - begin);
+        }
+        return static_cast<double>(x.rows * x.cols) * sizeof(T) / least / 1e9;
+    };
+    for (int i = 0; i < to.devices(); ++i)
+        for (int j = 0; j < from.devices(); ++j) {
+            auto const x = gpus[static_cast<std::size_t>(j)].leaf(),
+                       y = gpus[static_cast<std::size_t>(i)].leaf();
+            index_t const rows = std::min(from.panel_on(j).rows, to.panel_on(i).rows);
+            std::printf("copies from device %d to %d: %.0f GB/s, in estimates %.0f\n", j, i,
+                        rate(x, from.panel_on(j).part(0, 0, rows, from.cols()), y,
+                             to.panel_on(i).part(0, 0, rows, to.cols())),
+                        y.link_from(x) / 1e9);
+        }
+    auto const first = to.panel_on(0);
+    auto room = gpus[0].leaf().pin(static_cast<std::size_t>(first.rows * first.cols) * sizeof(T));
+    if (!room) return;
+    sg::view<T const> const pinned =
+        sg::row_major(reinterpret_cast<T*>(room->data()), first.rows, first.cols);
+    double least = 1e300;
+    for (int i = 0; i < 5; ++i) {
+        double const begin = now();
+        if (!good(gpus[0].leaf().copy_async(pinned, first)) || !good(gpus[0].synchronize())) return;
+        least = std::min(least, now() - begin);
+    }
+    std::printf("from pinned memory to device 0: %.0f GB/s, in estimates %.0f\n",
+                static_cast<double>(first.rows * first.cols) * sizeof(T) / least / 1e9,
+                gpus[0].leaf().limits().link / 1e9);
+}
+
 template <class T>
 int run(index_t n, int devices, bool with_xt) {
     std::vector<sg::cuda> gpus;
@@ -153,6 +194,7 @@ int run(index_t n, int devices, bool with_xt) {
 
     operands<T, sg::cuda> all(gpus, gpus, n);
     print_memory(all, n, devices);
+    print_copies(gpus, all.a, all.c);
     double const begin_upload = now();
     all.fill(a.get(), b.get(), n);
     std::printf("scattered from pageable memory at %.1f GB/s\n",

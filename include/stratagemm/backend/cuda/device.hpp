@@ -25,6 +25,20 @@ struct cuda_device {
     }
 };
 
+// Bytes a second that copies reach on a family of devices, for estimates: the driver tells which links there are, and not
+// how fast they are. `./dev bench panels` prints what copies reach beside these. 90: measured on H200s. Others: the same
+// part of what their memory and links are built for, and not measured.
+struct cuda_rates {
+    double memory; // of a multiprocessor, read and written
+    double host;   // from and to the host, in one direction
+    double nvlink; // from another device, in one direction
+};
+constexpr cuda_rates cuda_rates_of(int capability) {
+    if (capability >= 90) return {25e9, 45e9, 370e9};
+    if (capability == 80) return {14e9, 20e9, 230e9};
+    return {8e9, capability > 80 ? 20e9 : 10e9, 40e9};
+}
+
 // The device numbered `ordinal`, which there is.
 inline cuda_device describe_cuda_device(int ordinal) {
     cuda_driver const& driver = cuda_driver::get();

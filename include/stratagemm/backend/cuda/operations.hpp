@@ -18,13 +18,12 @@ public:
 
     device_limits limits() const {
         cuda_device const& d = session_->device();
-        bool const hopper = d.capability >= 90, ampere = d.capability == 80;
-        double const bandwidth_of_one = hopper ? 25e9 : ampere ? 14e9 : 8e9; // of a multiprocessor
+        cuda_rates const rates = cuda_rates_of(d.capability);
         device_limits limits;
         limits.groups = device_longest, limits.has_double = true;
         limits.memory_bytes = d.global_bytes;
-        limits.link = hopper ? 45e9 : d.capability >= 80 ? 20e9 : 10e9;
-        limits.bandwidth = bandwidth_of_one * d.units;
+        limits.link = rates.host;
+        limits.bandwidth = rates.memory * d.units;
         limits.group_items = 1024;
         if (d.shared_bytes > limits.group_bytes) limits.group_bytes = d.shared_bytes;
         return limits;
@@ -56,9 +55,7 @@ public:
         return {};
     }
 
-    double link_from(cuda_operations const& other) const {
-        return session_->link_from(*other.session_, limits().link);
-    }
+    double link_from(cuda_operations const& other) const { return session_->link_from(*other.session_); }
     template <class From, class To>
     requires std::same_as<std::remove_const_t<From>, To>
         status copy_from(cuda_operations const& other, cuda_view<From> const& from, cuda_view<To> const& to)

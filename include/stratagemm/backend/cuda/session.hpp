@@ -92,15 +92,15 @@ public:
         return known == answer::yes;
     }
     // Bytes a second from the memory of another device to this one's. Links that do atomic operations are NVLink; others
-    // are as fast as the way to the host, `to_host`.
-    double link_from(cuda_session& other, double to_host) {
-        if (this == &other) return 12.5e9 * device_.units; // it reads and writes at half the rate of memory
-        if (!reaches(other)) return to_host / 2;           // down, then up
+    // are as fast as the way to the host.
+    double link_from(cuda_session& other) {
+        cuda_rates const rates = cuda_rates_of(device_.capability);
+        if (this == &other) return rates.memory / 2 * device_.units; // which it reads and writes
+        if (!reaches(other)) return rates.host / 2;                  // down, then up
         int is_nvlink = 0;
         (void)driver().cuDeviceGetP2PAttribute(&is_nvlink, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
                                                handle(), other.handle());
-        if (!is_nvlink) return to_host;
-        return device_.capability >= 90 ? 370e9 : 230e9;
+        return is_nvlink ? rates.nvlink : rates.host;
     }
 
     // The tile that tuning found for products of that size; no tile if there was no tuning.

@@ -7,12 +7,17 @@ STRATAGEMM_BEGIN
 
 inline constexpr int most_panels = 64;
 
+// `side` or a little more, so that tiles of a device are not cut: the sides of most tiles divide 128, where so much more
+// is little, and tensor cores take multiples of 16.
+constexpr index_t in_whole_tiles(index_t side) {
+    index_t const grain = side >= 1024 ? 128 : side >= 128 ? 16 : 1;
+    return (side + grain - 1) / grain * grain;
+}
 // The usual height of the blocks of rows that are multiplied at a time: there are 8, or a few more, so that each device
-// has as many. Multiples of 128 where there are as many rows.
+// has as many, and so that 1, 2, 4 and 8 devices have the same blocks, and bits.
 constexpr index_t height_of_blocks(index_t rows, index_t devices) {
-    index_t const blocks = (7 + devices) / devices * devices, even = (rows + blocks - 1) / blocks;
-    index_t const grain = even >= 1024 ? 128 : even >= 128 ? 16 : 1;
-    return even > 0 ? (even + grain - 1) / grain * grain : 1;
+    index_t const blocks = (7 + devices) / devices * devices;
+    return rows > 0 ? in_whole_tiles((rows + blocks - 1) / blocks) : 1;
 }
 // Which of `rows` rows a device has: neighbouring blocks, of which each device has as many, the last ones perhaps fewer.
 struct rows_of_device {
