@@ -43,10 +43,9 @@ void check_dimensions(char const* name, int dimensions) {
     if (dimensions > most_dimensions)
         raise_value("%s: it has %d dimensions, and %d are the most", name, dimensions, most_dimensions);
 }
-void check_address(char const* name, void const* data, int bytes) {
-    int const alignment = bytes > 8 ? 8 : bytes;
-    if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(alignment) != 0)
-        raise_value("%s: its address is no multiple of %d bytes; copy it first", name, alignment);
+int alignment_of(int bytes) { return bytes > 8 ? 8 : bytes; }
+bool is_aligned(void const* data, int bytes) {
+    return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(alignment_of(bytes)) == 0;
 }
 
 // The stream on which the library of an array works now, where that library says so.
@@ -131,19 +130,33 @@ bool borrowed::take_buffer(PyObject* from, char const* name) {
     data = buffer_.buf, dimensions = buffer_.ndim, device = on_host, writable = !buffer_.readonly;
     int const bytes = facts(type).bytes;
     int const shift = __builtin_ctz(static_cast<unsigned>(bytes));
-    check_address(name, data, bytes);
+    bool lies_well = is_aligned(data, bytes);
     for (int i = 0; i < dimensions; ++i) {
         side[i] = buffer_.shape[i];
         index_t const distance = buffer_.strides[i];
         stride[i] = distance >> shift;
         if ((distance & (bytes - 1)) != 0) {
-            if (side[i] > 1)
-                raise_value("%s: its stride of %zd bytes is no multiple of %d, the size of an element", name,
-                            distance, bytes);
+            lies_well &= side[i] <= 1;
             stride[i] = 1;
         }
     }
+    if (!lies_well) copy_buffer();
     return true;
+}
+
+void borrowed::copy_buffer() {
+    copy_.reset(new std::byte[static_cast<std::size_t>(buffer_.len)]);
+    order_ = PyBuffer_IsContiguous(&buffer_, 'F') ? 'F' : 'C';
+    if (PyBuffer_ToContiguous(copy_.get(), &buffer_, buffer_.len, order_) < 0) throw raised();
+    data = copy_.get();
+    index_t next = 1;
+    for (int i = 0; i < dimensions; ++i) {
+        int const at = order_ == 'F' ? i : dimensions - 1 - i;
+        stride[at] = next, next *= side[at];
+    }
+}
+void borrowed::write_back() {
+    if (copy_ && PyBuffer_FromContiguous(&buffer_, copy_.get(), buffer_.len, order_) < 0) throw raised();
 }
 
 bool borrowed::take_exchanged(PyObject* from, char const* name, dlpack::stream& stream) {
@@ -211,7 +224,8 @@ void borrowed::describe(dlpack::array const& a, char const* name) {
     check_dimensions(name, a.dimensions);
     device = is_on_cuda(a.where) ? a.where.number : on_host;
     data = static_cast<std::byte*>(a.data) + (a.data ? a.offset : 0);
-    check_address(name, data, facts(type).bytes);
+    if (int const bytes = facts(type).bytes; !is_aligned(data, bytes))
+        raise_value("%s: its address is no multiple of %d bytes; copy it first", name, alignment_of(bytes));
     dimensions = a.dimensions;
     index_t next = 1;
     for (int i = dimensions; i-- > 0;) {

@@ -1,10 +1,13 @@
-// Arrays of other libraries: by the buffer protocol, else by DLPack. They are borrowed, never copied, and held until
-// the object that borrows them is destroyed.
+// Arrays of other libraries: by the buffer protocol, else by DLPack. They are borrowed, and held until the object that
+// borrows them is destroyed. A buffer whose elements do not lie at multiples of their size, such as one that came from
+// another process or a field of records, is copied.
 #pragma once
 
 #include "dlpack.hpp"
 #include "python.hpp"
 #include "tensor.hpp"
+
+#include <memory>
 
 namespace stratagemm_python {
 
@@ -22,6 +25,8 @@ public:
 
     // `name`: of the argument, for errors. Once only.
     void take(PyObject* from, char const* name, dlpack::stream& on);
+    // Puts the elements of a copy where the array has them.
+    void write_back();
 
 private:
     enum class by : unsigned char { nothing, buffer, capsule, versioned_capsule };
@@ -30,6 +35,7 @@ private:
     // false: the array's __dlpack__ is needed, or says what is wrong.
     bool take_exchanged(PyObject* from, char const* name, dlpack::stream& on);
     void take_capsule(PyObject* from, char const* name, dlpack::stream& on);
+    void copy_buffer();
     void describe(dlpack::array const& a, char const* name);
     void give_back();
 
@@ -39,6 +45,8 @@ private:
         dlpack::managed_tensor* managed_;
         dlpack::versioned_tensor* versioned_;
     };
+    std::unique_ptr<std::byte[]> copy_; // of buffer_, in its order
+    char order_ = 'C';
 };
 
 } // namespace stratagemm_python

@@ -157,5 +157,9 @@ outcome call::run() {
     if (is_on_device()) return multiply_on_device(of, chosen.of_device);
     return multiply(of);
 }
+void call::finish(outcome const& o) {
+    check(o);
+    out_.write_back();
+}
 
 } // namespace stratagemm_python

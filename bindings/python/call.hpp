@@ -35,6 +35,8 @@ public:
     // The shape of the product, where A and B are matrices in memory.
     planned_shape shape() const;
     outcome run();
+    // Throws what went wrong with the product, or brings C to where the caller has it.
+    void finish(outcome const& o);
 
 private:
     void take_operand(PyObject* from, char const* name, borrowed& to, tensor const*& as);

@@ -63,6 +63,7 @@ public:
             return is_on_device ? multiply_on_device(of_, chosen.of_device) : multiply(of_);
         }();
         check(o);
+        into_.write_back();
         return std::move(made_);
     }
 
@@ -107,7 +108,7 @@ PyObject* gemm(PyObject*, PyObject* const* given, Py_ssize_t count, PyObject* na
         call::gemm_signature().read(given, count, names, arguments.of);
         call one(arguments);
         object c = one.result();
-        check(one.run());
+        one.finish(one.run());
         PyObject* const like = arguments.of[one.of.a ? call::a : call::b];
         return in_library_of(like, std::move(c), arguments[call::out] != nullptr);
     });

@@ -94,7 +94,7 @@ PyObject* run(PyObject* self, PyObject* const* given, Py_ssize_t by_place, PyObj
             std::lock_guard const lock(state.running);
             return state.what->run(one.of);
         }();
-        check(o);
+        one.finish(o);
         if (arguments[call::out]) return c.release();
         return as_arrays_of(arguments.of[call::a], std::move(c)).release();
     });

@@ -14,10 +14,6 @@ def read_only():
     return x
 
 
-def unaligned():
-    return np.frombuffer(bytearray(8 * 12 + 1), "u1")[1:].view("f8").reshape(3, 4)
-
-
 class Errors(unittest.TestCase):
     def refused(self, error, what, *arguments, **named):
         c[:] = 7
@@ -52,13 +48,10 @@ class Errors(unittest.TestCase):
 
     def test_memory(self):
         self.refused(ValueError, "out: it is read-only", a, b, read_only())
-        self.refused(ValueError, "a: its address is no multiple of 8 bytes", unaligned(), b)
         square = np.ones((4, 4))
         self.refused(ValueError, "C overlaps", square, square, square)
         self.refused(ValueError, "address|overlap", np.ones((2, 4, 4)), square,
                      np.lib.stride_tricks.as_strided(c, (2, 4, 4), (8, 0, 0)))
-        records = np.zeros((3, 4), "f8,i2")["f0"]
-        self.refused(ValueError, "stride of 10 bytes is no multiple of 8", records, b)
 
     def test_arguments(self):
         self.refused(TypeError, "gemm: 'b' is missing", a)

@@ -20,6 +20,20 @@ def numbers(*shape, kind="float64"):
     return x.astype(kind)
 
 
+def unaligned(x, order="C"):
+    """The array at an address that is no multiple of anything, as if it came from another process."""
+    y = np.frombuffer(bytearray(x.nbytes + 1), "u1")[1:].view(x.dtype).reshape(x.shape, order=order)
+    y[...] = x
+    return y
+
+
+def in_records(x):
+    """The array as a field of records of an odd size."""
+    y = np.zeros(x.shape, [("before", "u1"), ("x", x.dtype)])["x"]
+    y[...] = x
+    return y
+
+
 class Gemm(unittest.TestCase):
     def near(self, found, expected, kind=None):
         kind = kind or str(found.dtype)
@@ -72,6 +86,33 @@ class Gemm(unittest.TestCase):
                 for to in (c, holder, np.zeros((8, 7), kind).T):
                     sg.gemm(a, b, to)
                     self.near(to, expected)
+
+    def test_unaligned(self):
+        ways = [unaligned, lambda x: unaligned(x, "F"), in_records, lambda x: in_records(x[::-1, ::-1])[::-1, ::-1],
+                lambda x: in_records(x.T).T]
+        for kind in [*KINDS, "float16"]:
+            a, b, e = numbers(9, 7, kind=kind), numbers(7, 8, kind=kind), numbers(9, 8, kind=kind)
+            for way in ways:
+                x, y, c = way(a), way(b), way(e)
+                self.assertFalse(x.flags.aligned and c.flags.aligned)
+                self.near(sg.gemm(x, y), a @ b)
+                self.near(sg.gemm(a, b, add=c), a @ b + e)
+                self.near(sg.gemm(x, b, epilogue=sg.bias(c[0])), a @ b + e[0])
+                around = c.base.copy() if way is in_records else None
+                self.assertIs(sg.gemm(x, y, c, beta=2), c)
+                self.near(c, a @ b + 2 * e)
+                if around is not None:
+                    np.testing.assert_array_equal(c.base["before"], around["before"])
+        c = unaligned(e)
+        self.assertIs(sg.plan(9, 8, 7, "float16").run(x, y, c), c)
+        self.near(c, a @ b)
+        with self.assertRaises(ValueError):
+            sg.gemm(x, x, c)
+        self.near(c, a @ b)
+        stack = numbers(3, 9, 7)
+        turned = stack.swapaxes(1, 2)
+        self.near(sg.gemm(in_records(stack.T).T, unaligned(turned)), stack @ turned)
+        self.assertEqual(sg.gemm(unaligned(np.ones((0, 4))), np.ones((4, 3))).shape, (0, 3))
 
     def test_batches(self):
         cases = [((3, 4, 5), (3, 5, 6)), ((4, 5), (3, 5, 6)), ((3, 4, 5), (5, 6)), ((2, 3, 4, 5), (3, 5, 6)),

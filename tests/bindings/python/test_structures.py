@@ -60,6 +60,21 @@ class Structures(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "in the format csr"):
             sg.csr(a.tocoo())
 
+    def test_unaligned(self):
+        def unaligned(x):
+            y = np.frombuffer(bytearray(x.nbytes + 1), "u1")[1:].view(x.dtype).reshape(x.shape)
+            y[...] = x
+            return y
+        data, indices, indptr = np.array([1.0, 2, 3]), np.array([0, 2, 1], "i4"), np.array([0, 2, 3], "i4")
+        b = np.arange(12.0).reshape(3, 4)
+        expected = sg.gemm(sg.csr(data, indices, indptr, (2, 3)), b)
+        found = sg.gemm(sg.csr(*map(unaligned, (data, indices, indptr)), (2, 3)), unaligned(b))
+        np.testing.assert_array_equal(found, expected)
+        x = unaligned(np.arange(12.0).reshape(3, 4) + 0j)
+        spectrum = unaligned(np.zeros((3, 4), complex))
+        self.assertIs(sg.fft(x, out=spectrum), spectrum)
+        np.testing.assert_array_equal(spectrum, sg.fft(np.array(x)))
+
     def test_csr_refuses(self):
         data, indices, begins = np.ones(3), np.array([0, 1, 2], "int32"), np.array([0, 2, 3], "int32")
         sg.csr(data, indices, begins, (2, 3))
