@@ -160,6 +160,20 @@ TEST_CASE(
         }
         CHECK(same(gathered(c), x));
         {
+            // The panels of a device that is full are not made: the message has its number, for the name may be that of all.
+            told const full("STAND_IN_FULL", device);
+            std::string const text =
+                support::message_of([&] { sg::panels<float, sg::cuda> more(devices, 24, 24); });
+            CHECK(contains(text, "bytes on device " + std::to_string(device) + " (a CPU standing in"));
+        }
+        {
+            told const broken("STAND_IN_BROKEN", device);
+            sg::status const s = sg::try_gemm(policy, 0, a, b, 2, c, sg::relu);
+            REQUIRE(!s);
+            CHECK(std::string(s.error().what()).starts_with(named));
+        }
+        c.upload(x);
+        {
             told const broken("STAND_IN_BROKEN", device);
             sg::status const s = sg::try_gemm(policy, a, b, c);
             REQUIRE(!s);

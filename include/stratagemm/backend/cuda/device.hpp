@@ -19,6 +19,8 @@ struct cuda_device {
     std::size_t cache_bytes = 0; // second level
     double bytes_per_cycle = 16; // that memory has for each multiprocessor
 
+    // For errors: devices of one name differ by number.
+    std::string title() const { return "device " + std::to_string(ordinal) + " (" + name + ")"; }
     // What kernels are compiled for. The letter: instructions that no later architecture has.
     std::string architecture() const {
         return "sm_" + std::to_string(capability) + (capability == 90 || capability / 10 == 10 ? "a" : "");

@@ -21,7 +21,7 @@ public:
         CUevent made = nullptr;
         if (CUresult const code = driver().cuEventCreate(&made, CU_EVENT_DISABLE_TIMING);
             code != CUDA_SUCCESS)
-            return cuda_error(code, "cuEventCreate on " + session_->device().name);
+            return cuda_error(code, "cuEventCreate on " + session_->device().title());
         auto e = or_no_memory([&] {
             return result<event>({made, [s = session_](CUevent x) {
                                       auto const inside = s->enter();
@@ -30,7 +30,7 @@ public:
         });
         if (!e) return e;
         if (CUresult const code = driver().cuEventRecord(made, stream_); code != CUDA_SUCCESS)
-            return cuda_error(code, "cuEventRecord on " + session_->device().name);
+            return cuda_error(code, "cuEventRecord on " + session_->device().title());
         return e;
     }
     // Work that is queued from now on waits for an event of any queue. An event that was never recorded has happened.
@@ -138,7 +138,7 @@ protected:
         CUstream made = nullptr;
         if (CUresult const code = driver().cuStreamCreate(&made, CU_STREAM_NON_BLOCKING);
             code != CUDA_SUCCESS)
-            return cuda_error(code, "cuStreamCreate on " + session_->device().name);
+            return cuda_error(code, "cuStreamCreate on " + session_->device().title());
         return or_no_memory([&] {
             cuda_queue q(*session_, made);
             q.own_ = {made, [s = session_](CUstream x) {
@@ -155,7 +155,7 @@ protected:
 private:
     static cuda_driver const& driver() { return cuda_driver::get(); }
     status status_of(CUresult code, char const* what) const {
-        if (code != CUDA_SUCCESS) return cuda_error(code, what + session_->device().name);
+        if (code != CUDA_SUCCESS) return cuda_error(code, what + session_->device().title());
         return {};
     }
 

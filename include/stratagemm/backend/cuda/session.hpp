@@ -157,7 +157,7 @@ public:
         }
         CUresult const code =
             driver().cuLaunchKernelEx(&config, compiled.function, const_cast<void**>(places), nullptr);
-        if (code != CUDA_SUCCESS) return cuda_error(code, "a launch on " + device_.name);
+        if (code != CUDA_SUCCESS) return cuda_error(code, "a launch on " + device_.title());
         return {};
     }
 
@@ -202,7 +202,7 @@ public:
         if (code == CUDA_ERROR_OUT_OF_MEMORY && driver().cuMemPoolTrimTo(pool_, 0) == CUDA_SUCCESS)
             code = driver().cuMemAllocFromPoolAsync(&address, bytes ? bytes : 1, pool_, stream);
         if (code != CUDA_SUCCESS)
-            return cuda_error(code, std::to_string(bytes) + " bytes on " + device_.name);
+            return cuda_error(code, std::to_string(bytes) + " bytes on " + device_.title());
         return reinterpret_cast<void*>(address);
     }
     void free(CUstream stream, void* p) const {
@@ -223,7 +223,7 @@ public:
         if (fault_) return *fault_;
         context_scope const in(context_);
         if (CUresult const code = driver().cuStreamSynchronize(stream); code != CUDA_SUCCESS)
-            return cuda_error(code, "cuStreamSynchronize on " + device_.name);
+            return cuda_error(code, "cuStreamSynchronize on " + device_.title());
         return {};
     }
 
@@ -245,9 +245,9 @@ private:
         }
         device_ = describe_cuda_device(ordinal);
         if (device_.capability < 75) {
-            fault_ =
-                error(errc::unsupported, "cuda",
-                      (device_.name + " is of an architecture before sm_75; use sg::opencl there").c_str());
+            fault_ = error(
+                errc::unsupported, "cuda",
+                (device_.title() + " is of an architecture before sm_75; use sg::opencl there").c_str());
             return;
         }
         // The tuning comes before the context and the pool: nothing would give these back if there were no memory for
@@ -255,7 +255,7 @@ private:
         tuning_.emplace(program_store::standard(), target(), kernels_of_tuning());
         if (CUresult const code = driver().cuDevicePrimaryCtxRetain(&context_, handle());
             code != CUDA_SUCCESS) {
-            fault_ = cuda_error(code, "the context of " + device_.name);
+            fault_ = cuda_error(code, "the context of " + device_.title());
             return;
         }
         make_pool();
@@ -282,7 +282,7 @@ private:
         properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
         properties.location.id = device_.ordinal;
         if (CUresult const code = driver().cuMemPoolCreate(&pool_, &properties); code != CUDA_SUCCESS) {
-            fault_ = cuda_error(code, "a pool of memory on " + device_.name);
+            fault_ = cuda_error(code, "a pool of memory on " + device_.title());
             return;
         }
         cuuint64_t kept = device_.global_bytes / 16;
@@ -323,7 +323,7 @@ private:
             code = driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(&made.resident, made.function,
                                                                         source.threads, source.shared_bytes);
         if (code != CUDA_SUCCESS)
-            return cuda_error(code, std::string("the kernel '") + source.kernel + "' on " + device_.name);
+            return cuda_error(code, std::string("the kernel '") + source.kernel + "' on " + device_.title());
         made.shared_bytes = static_cast<unsigned>(source.shared_bytes);
         return made;
     }

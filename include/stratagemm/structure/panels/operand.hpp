@@ -106,7 +106,7 @@ struct panels_view {
                     s = leaf.apply(on_device{i}(p.epilogue), c, p.row0 + (Turned ? 0 : own.first_row),
                                    p.col0 + (Turned ? own.first_row : 0));
             if (s) s = leaf.synchronize();
-            if (!s) return s;
+            if (!s) return out_of_core_parts::of_device(std::move(s), i, count);
         }
         return {};
     }
