@@ -209,6 +209,13 @@ int run(index_t n, int devices, bool with_xt) {
                     [&] { return good(sg::try_gemm(gpus[0], da, db, dc)) && good(gpus[0].synchronize()); }});
     ways.push_back({"panels, one device", [&] { return one.multiply(); }});
     ways.push_back({"panels", [&] { return all.multiply(); }});
+    // Columns of B and C on each device, which lie by rows.
+    sg::panels_options const by_columns{.order = sg::layout::col_major};
+    sg::panels<T, sg::cuda> bt(gpus, n, n, by_columns), ct(gpus, n, n, by_columns);
+    bt.upload(sg::transposed(sg::row_major(b.get(), n, n)));
+    ways.push_back({"panels of columns", [&] {
+                        return good(sg::try_gemm(all.policy, all.a, sg::transposed(bt), sg::transposed(ct)));
+                    }});
     std::vector<sg::ozaki<sg::cuda>> contracts;
     for (sg::cuda const& gpu : gpus) contracts.push_back(sg::ozaki{gpu});
     sg::out_of_core const by_contract(contracts);
@@ -273,6 +280,8 @@ int run(index_t n, int devices, bool with_xt) {
     std::printf("error %.2f u; the bits on one device and on %d are %s\n",
                 error_of(n, a.get(), b.get(), c.get()), devices,
                 std::memcmp(c.get(), d.get(), count * sizeof(T)) == 0 ? "the same" : "different");
+    ct.download(sg::transposed(sg::row_major(d.get(), n, n)));
+    std::printf("error in panels of columns %.2f u\n", error_of(n, a.get(), b.get(), d.get()));
     double const work = 2 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
     for (way const& w : ways)
         std::printf("%-34s %8.2f ms  %6.1f TFLOP/s  %.3f of one device\n", w.name.c_str(),
