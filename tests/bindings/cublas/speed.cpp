@@ -1,8 +1,9 @@
 // Times calls of cuBLAS as a program makes them, with libstratagemm-cublas.so preloaded, against the same functions of
 // cuBLAS itself, by turns within one process:
-//   LD_PRELOAD=.../libstratagemm-cublas.so cublas_speed [FILTER]
-// Ratio: the median of cuBLAS's time over ours; more than 1 is faster. Error: the largest difference of the results,
-// relative to k max|A| max|B|.
+//   LD_PRELOAD=.../libstratagemm-cublas.so cublas_speed [FILTER [COUNT [SEED]]]
+// FILTER is the beginning of a function and its type, such as 'gemm d'. With COUNT, as many random calls that fit it take the
+// place of the list. Ratio: the median of cuBLAS's time over ours; more than 1 is faster. Error: the largest difference
+// of the results, relative to k max|A| max|B|. The last line has the geometric mean of the ratios and the least of them.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -149,7 +150,7 @@ public:
         check(cudaEventCreate(&begin_), "an event"), check(cudaEventCreate(&end_), "an event");
         if (is("lt")) describe();
     }
-    void run(library const& theirs, library const& ours) {
+    double run(library const& theirs, library const& ours) {
         call(theirs, 0);
         calls_ = 0;
         auto const before = std::chrono::steady_clock::now();
@@ -175,6 +176,7 @@ public:
                     median(times) * 1e6, flops / median(times) * 1e-12, median(host) * 1e6,
                     difference_of_results / static_cast<double>(x_.k), first * 1e3);
         std::fflush(stdout);
+        return median(ratios);
     }
 
 private:
@@ -322,6 +324,42 @@ std::vector<measured> cases() {
     for (char const type : {'d', 's'}) all.push_back({"gemm", type, "NN", 16384, 16384, 16384, 1});
     return all;
 }
+bool fits(measured const& x, std::string const& filter) {
+    return (std::string(x.function) + ' ' + x.type).rfind(filter, 0) == 0;
+}
+
+// Calls that nobody chose: sides are log-uniform up to 8192, and two of three calls have only multiples of 8.
+std::vector<measured> random_calls(std::size_t count, unsigned seed, std::string const& filter) {
+    std::mt19937 random(seed);
+    auto const below = [&](unsigned n) { return random() % n; };
+    auto const side = [&](double most, bool even) {
+        long const x = std::lround(std::exp2(std::log2(most) * (random() / 4294967296.0)));
+        return even ? (x + 7) / 8 * 8 : x;
+    };
+    struct { // how often a function is called, and for which types
+        char const *function, *types;
+    } constexpr kinds[] = {{"gemm", "ddssddsscz"}, {"ex", "wwh"}, {"lt", "wwhds"}, {"strided", "dsw"}};
+    char const* const ops[] = {"NN", "TN", "NT", "TT"};
+    std::vector<measured> all;
+    for (int tries = 0; all.size() < count && tries < 1000000; ++tries) {
+        auto const& kind = kinds[below(4)];
+        measured x{kind.function,
+                   kind.types[below(static_cast<unsigned>(std::strlen(kind.types)))],
+                   ops[below(4)],
+                   1,
+                   1,
+                   1,
+                   1};
+        bool const is_lt = std::strcmp(x.function, "lt") == 0;
+        bool const even = is_lt || below(3) > 0; // cublasLtMatmul finds algorithms for all of these
+        x.m = side(8192, even), x.n = side(8192, even), x.k = side(8192, even);
+        if (std::strcmp(x.function, "strided") == 0) x.count = side(256, false);
+        double const elements =
+            static_cast<double>(x.m * x.k + x.k * x.n + x.m * x.n) * static_cast<double>(x.count);
+        if (elements < 1 << 28 && fits(x, filter)) all.push_back(x);
+    }
+    return all;
+}
 
 } // namespace
 
@@ -337,9 +375,21 @@ int main(int argc, char** argv) {
     if (ours.s == theirs.s)
         std::puts("libstratagemm-cublas.so is not preloaded: cuBLAS races against itself");
     std::puts("call     type        sides            ratio       time");
-    for (measured const& x : cases())
-        if (filter.empty() || (std::string(x.function) + ' ' + x.type).rfind(filter, 0) == 0)
-            race(h, stream, x).run(theirs, ours);
+    auto const calls = argc > 2
+                           ? random_calls(std::strtoul(argv[2], nullptr, 10),
+                                          argc > 3 ? static_cast<unsigned>(std::atoi(argv[3])) : 1, filter)
+                           : cases();
+    double logarithms = 0, least = 1e300;
+    int count = 0, slower = 0;
+    for (measured const& x : calls) {
+        if (!fits(x, filter)) continue;
+        double const ratio = race(h, stream, x).run(theirs, ours);
+        logarithms += std::log(ratio), least = std::min(least, ratio);
+        ++count, slower += ratio < 0.97;
+    }
+    if (count > 0)
+        std::printf("%d calls: %.3f in the mean, least %.3f, %d below 0.97\n", count,
+                    std::exp(logarithms / count), least, slower);
     check(cublasDestroy(h), "cublasDestroy");
     return 0;
 }
