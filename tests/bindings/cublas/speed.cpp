@@ -315,6 +315,12 @@ std::vector<measured> cases() {
             all.push_back({"lt", type, "TN", 1024, tokens, 1024, 1});
             all.push_back({"lt", type, "TN", 4096, tokens, 1024, 1});
         }
+    struct { // layers of transformers: outputs, tokens, inputs
+        long m, n, k;
+    } constexpr layers[] = {{768, 16384, 768},  {3072, 16384, 768},  {768, 16384, 3072},  {4096, 2048, 4096},
+                            {4096, 4096, 4096}, {11008, 4096, 4096}, {4096, 4096, 11008}, {8192, 8192, 1024},
+                            {8192, 8192, 8192}, {2048, 8192, 512},   {2048, 2304, 2048},  {1024, 1024, 8192}};
+    for (auto const& x : layers) all.push_back({"lt", 'w', "TN", x.m, x.n, x.k, 1});
     for (char const type : {'d', 's', 'w'}) {
         all.push_back({"strided", type, "NN", 16, 16, 16, 1000}),
             all.push_back({"strided", type, "NN", 64, 64, 64, 256});
@@ -328,12 +334,14 @@ bool fits(measured const& x, std::string const& filter) {
     return (std::string(x.function) + ' ' + x.type).rfind(filter, 0) == 0;
 }
 
-// Calls that nobody chose: sides are log-uniform up to 8192, and two of three calls have only multiples of 8.
+// Calls that nobody chose. Sides are log-uniform up to 8192: two of three calls have multiples of 8 from 32 on, the others
+// any numbers.
 std::vector<measured> random_calls(std::size_t count, unsigned seed, std::string const& filter) {
     std::mt19937 random(seed);
     auto const below = [&](unsigned n) { return random() % n; };
-    auto const side = [&](double most, bool even) {
-        long const x = std::lround(std::exp2(std::log2(most) * (random() / 4294967296.0)));
+    auto const side = [&](double least, double most, bool even) {
+        double const where = static_cast<double>(random()) / 4294967296.0;
+        long const x = std::lround(least * std::exp2(std::log2(most / least) * where));
         return even ? (x + 7) / 8 * 8 : x;
     };
     struct { // how often a function is called, and for which types
@@ -352,8 +360,9 @@ std::vector<measured> random_calls(std::size_t count, unsigned seed, std::string
                    1};
         bool const is_lt = std::strcmp(x.function, "lt") == 0;
         bool const even = is_lt || below(3) > 0; // cublasLtMatmul finds algorithms for all of these
-        x.m = side(8192, even), x.n = side(8192, even), x.k = side(8192, even);
-        if (std::strcmp(x.function, "strided") == 0) x.count = side(256, false);
+        double const least = even ? 32 : 1;
+        x.m = side(least, 8192, even), x.n = side(least, 8192, even), x.k = side(least, 8192, even);
+        if (std::strcmp(x.function, "strided") == 0) x.count = side(1, 256, false);
         double const elements =
             static_cast<double>(x.m * x.k + x.k * x.n + x.m * x.n) * static_cast<double>(x.count);
         if (elements < 1 << 28 && fits(x, filter)) all.push_back(x);
