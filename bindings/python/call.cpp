@@ -1,5 +1,6 @@
 #include "call.hpp"
 
+#include "../device_names.hpp"
 #include "failed.hpp"
 
 #include <cstring>
@@ -7,12 +8,24 @@
 namespace stratagemm_python {
 namespace {
 
+// `wrong` says what is wrong with the name as one of the place where the arrays lie. It may be one of the other place.
+[[noreturn]] void refuse_policy(char const* name, bool on_device, std::string const& wrong) {
+    std::string unused;
+    bool const is_of_other =
+        on_device
+            ? stratagemm_bindings::find_policy(name, unused) != nullptr
+            : stratagemm_bindings::find_name(name, stratagemm_bindings::device_policy_names, unused) >= 0;
+    if (!is_of_other) raise_value("policy: %s", wrong.c_str());
+    raise_value("policy: '%s' is for arrays on %s, and these lie on %s%s", name,
+                on_device ? "the host" : "CUDA devices", on_device ? "a CUDA device" : "the host",
+                wrong.substr(wrong.find(". Valid names")).c_str());
+}
 chosen_policy find_of_device(char const* name) {
     auto const names = device_policies();
     if (!name) return {nullptr, 0, names.empty() ? "cuda" : names.front()};
     std::string error;
     auto const at = stratagemm_bindings::find_name(name, names, error);
-    if (at < 0 && !names.empty()) raise_value("policy: %s", error.c_str());
+    if (at < 0 && !names.empty()) refuse_policy(name, true, error);
     return {nullptr, static_cast<int>(at), name};
 }
 // The number of elements of each dimension of C before the last two.
@@ -39,7 +52,7 @@ chosen_policy find_chosen(PyObject* name, bool on_device) {
     if (!wanted) return {&usual.policy, -1, usual.name};
     std::string error;
     auto const* const found = stratagemm_bindings::find_policy(wanted, error);
-    if (!found) raise_value("policy: %s", error.c_str());
+    if (!found) refuse_policy(wanted, false, error);
     return {&found->policy, -1, found->name};
 }
 
@@ -87,8 +100,9 @@ void call::take_operand(PyObject* from, char const* name, borrowed& to, tensor c
 void call::take_array(PyObject* from, char const* name, borrowed& to) {
     to.take(from, name, on);
     if (to.dimensions < 2)
-        raise_value("%s: it has %d dimensions; a matrix has two, and a batch of matrices more", name,
-                    to.dimensions);
+        raise_value("%s: it has %d dimensions; a matrix has two, and a batch of matrices more (x[:, None] is "
+                    "a column)",
+                    name, to.dimensions);
     note_place(to.device, name);
 }
 void call::note_place(int device, char const* name) {

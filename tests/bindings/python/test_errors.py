@@ -62,6 +62,8 @@ class Errors(unittest.TestCase):
         self.refused(ValueError, "names no policy: character 6 is wrong. Valid names: host, ", a, b, c,
                      policy="strasen(host)")
         self.refused(ValueError, "it ends too early", a, b, c, policy="strassen(")
+        self.refused(ValueError, "is for arrays on CUDA devices, and these lie on the host. Valid names: host, ", a, b,
+                     policy="ozaki(cuda)")
         self.refused(TypeError, "policy: it is a string", a, b, c, policy=3)
 
     def test_epilogues(self):
