@@ -15,8 +15,8 @@ struct storage {
     std::int64_t dlpack_shape[most_dimensions], dlpack_strides[most_dimensions];
     std::unique_ptr<std::byte, void (*)(std::byte*)> host{
         nullptr, [](std::byte* p) { ::operator delete(p, std::align_val_t(64)); }};
+    dlpack::stream stream; // which outlives the memory
     std::shared_ptr<void> on_device;
-    dlpack::stream stream;
 };
 struct array_object {
     PyObject_HEAD storage* of;
@@ -72,12 +72,6 @@ dlpack::array described(storage& s) {
             s.dlpack_strides,
             0};
 }
-// Another thread may free a capsule's array without the interpreter's lock.
-void forget(void* self) {
-    auto const state = PyGILState_Ensure();
-    Py_DECREF(static_cast<PyObject*>(self));
-    PyGILState_Release(state);
-}
 template <class Managed>
 void free_unused(PyObject* capsule, char const* name) {
     if (!PyCapsule_IsValid(capsule, name)) return; // somebody took it
@@ -94,7 +88,7 @@ template <class Managed>
 std::unique_ptr<Managed> managed(PyObject* self, std::unique_ptr<Managed> made) {
     made->tensor = described(of(self)), made->context = self;
     made->destroy = [](Managed* m) {
-        forget(m->context);
+        release_anywhere(m->context);
         delete m;
     };
     Py_INCREF(self);

@@ -49,12 +49,18 @@ bool is_aligned(void const* data, int bytes) {
 }
 
 // The stream on which the library of an array works now, where that library says so.
-std::intptr_t stream_of_producer(PyObject* from) {
+dlpack::stream stream_of_producer(PyObject* from) {
     static PyObject* const function = in_python("stratagemm._producers", "stream_of").release();
-    object const number(PyObject_CallFunctionObjArgs(function, from, nullptr));
-    auto const stream = PyLong_AsSsize_t(number.get());
-    if (stream == -1 && PyErr_Occurred()) throw raised();
-    return stream;
+    object const answer(PyObject_CallFunctionObjArgs(function, from, nullptr));
+    Py_ssize_t number = 0;
+    PyObject* owner = nullptr;
+    if (!PyArg_ParseTuple(answer.get(), "nO", &number, &owner)) throw raised();
+    dlpack::stream found{true, number};
+    if (owner != Py_None) {
+        Py_INCREF(owner);
+        found.kept = std::shared_ptr<void>(owner, release_anywhere);
+    }
+    return found;
 }
 
 // Calls from.__dlpack__ for the newest capsule that both sides know: producers before DLPack 1.0 know no max_version.
@@ -193,7 +199,7 @@ void borrowed::take_capsule(PyObject* from, char const* name, dlpack::stream& st
         raise_value("%s: it lies on a device of kind %zd, as DLPack counts; there are the host (1) and CUDA "
                     "devices (2)",
                     name, place);
-    if (is_cuda && !stream.is_given) stream = {true, stream_of_producer(from)};
+    if (is_cuda && !stream.is_given) stream = stream_of_producer(from);
     object const capsule = capsule_of(export_it.get(), is_cuda ? &stream : nullptr);
     if (PyCapsule_IsValid(capsule.get(), dlpack::versioned_name)) {
         versioned_ = static_cast<dlpack::versioned_tensor*>(

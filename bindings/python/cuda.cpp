@@ -92,8 +92,8 @@ private:
     sg::plan<Policy, shape_type> plan_;
     shape_type shape_;
     int number_;
+    dlpack::stream on_; // which outlives the workspace
     std::unique_ptr<typename Policy::arena> arena_;
-    dlpack::stream on_;
 };
 template <class T, class C>
 made_plan plan_of_types(planned_shape const& s, sg::cuda const& gpu) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 namespace stratagemm_python::dlpack {
 
@@ -61,6 +62,8 @@ inline constexpr char const* exchange_name = "dlpack_exchange_api";
 struct stream {
     bool is_given = false;
     std::intptr_t number = 1; // 1 is the legacy default stream, 2 that of the thread, and others are handles
+    // Keeps the producer's stream alive where the producer would end it: memory is given back on it, and others wait for it.
+    std::shared_ptr<void> kept{};
 };
 
 inline constexpr char const* name = "dltensor";

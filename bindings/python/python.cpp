@@ -31,6 +31,12 @@ void raise_error(sg::error const& e) {
     throw raised();
 }
 
+void release_anywhere(void* object) {
+    auto const state = PyGILState_Ensure();
+    Py_DECREF(static_cast<PyObject*>(object));
+    PyGILState_Release(state);
+}
+
 number_pair two_numbers(PyObject* x, char const* name) {
     number_pair all{};
     if (!PyTuple_Check(x) || PyTuple_Size(x) != 2) raise_type("%s: it is a tuple of two numbers", name);

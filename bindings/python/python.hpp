@@ -48,6 +48,9 @@ private:
     PyObject* to_ = nullptr;
 };
 
+// Gives a reference back, also by a thread that does not have the interpreter's lock.
+void release_anywhere(void* object);
+
 // A function of a module that is written in Python.
 inline object in_python(char const* module, char const* function) {
     object const known(PyImport_ImportModule(module));

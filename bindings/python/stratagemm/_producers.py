@@ -20,13 +20,14 @@ def as_arrays_of(like, made):
 
 def stream_of(array):
     """The stream on which the library of a CUDA array works now, as DLPack counts; 1, the legacy default, if it does
-    not say."""
+    not say. And the object with which that stream ends, or None if it never does."""
     library = _library_of(array)
     if library == "torch":
-        return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream or 1
+        return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream or 1, None
     if library == "cupy":
-        return sys.modules["cupy"].cuda.get_current_stream().ptr or 1
-    return getattr(array, "__stream__", 0) or 1
+        stream = sys.modules["cupy"].cuda.get_current_stream()
+        return stream.ptr or 1, stream
+    return getattr(array, "__stream__", 0) or 1, None
 
 
 def name_of_type(dtype):

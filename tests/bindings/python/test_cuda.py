@@ -328,6 +328,41 @@ class Cuda(unittest.TestCase):
         np.testing.assert_array_equal(out.values(), np.full((4, 4), 7.0))
         np.testing.assert_array_equal(values_of(sg.gemm(x, x), "float64"), np.eye(4))  # and the device goes on
 
+    def test_streams_that_end(self):
+        """A stream of CuPy's ends with its object. Memory that is given back on it later would end the process."""
+        ended = []
+
+        class Stream:
+            def __init__(self):
+                stream = c.c_void_p()
+                call("cuStreamCreate", c.byref(stream), 1)
+                self.ptr = stream.value
+
+            def __del__(self):
+                ended.append(self.ptr)
+                call("cuStreamDestroy", c.c_void_p(self.ptr))
+
+        library = types.ModuleType("cupy")
+        library.from_dlpack = lambda made: [made]
+        streams = [Stream()]
+        library.cuda = types.SimpleNamespace(get_current_stream=lambda: streams[-1])
+        cupy_array = type("ndarray", (OnDevice,), {"__module__": "cupy"})
+        a, column = numbers(6, 6), np.arange(1.0, 7)
+        with mock.patch.dict(sys.modules, cupy=library):
+            x, plan = cupy_array(a), sg.plan(6, 6, 6, device="cuda", policy="strassen(cuda)")
+            kept = [sg.gemm(x, x)[0], sg.toeplitz(cupy_array(column)), plan, plan.run(x, x)[0]]
+            first = streams.pop().ptr
+            self.assertEqual(ended, [])
+            streams.append(Stream())
+            again = [sg.gemm(kept[1], x)[0], plan.run(x, x)[0]]  # which wait for the first stream
+            call("cuStreamSynchronize", c.c_void_p(streams[0].ptr))
+            toeplitz = column[np.abs(np.subtract.outer(np.arange(6), np.arange(6)))]
+            for made, expected in [(kept[0], a @ a), (kept[3], a @ a), (again[0], toeplitz @ a), (again[1], a @ a)]:
+                np.testing.assert_allclose(values_of(made, "float64"), expected, rtol=1e-12, atol=1e-12)
+            self.assertEqual(ended, [])
+            del made, kept
+            self.assertEqual(ended, [first])
+
     def test_like_cupy(self):
         """An array of a library named cupy: its current stream, and its from_dlpack() for results."""
         stream = c.c_void_p()
