@@ -123,18 +123,18 @@ inline std::vector<cuda_way_taken> ways_of(sg::cuda_query const& q) {
 
 // Shapes of these families: sides of any length; few rows, as inference has; near squares; deep; batches; large; short,
 // with a k of few terms, where C is most of what is moved; few columns; vectors; few columns of many terms; batches of few
-// columns, and of small products. Kernels take C as it lies, or turned; these shapes are as kernels take them.
+// columns, and of small products; layers of networks, whose sides are multiples of 256. Kernels take C as it lies, or
+// turned; these shapes are as kernels take them.
 inline cuda_shape draw_shape(std::mt19937& from, char type, int number) {
     static constexpr char const* families[] = {"rows", "square", "deep", "batch", "large"};
     int const place = number % 16;
-    cuda_shape x{draw_product(from, type,
-                              place < 5                 ? families[place]
-                              : place < 10 && place > 5 ? "any"
-                                                        : "")};
+    cuda_shape x{draw_product(from, type, place < 5 ? families[place] : place < 9 && place > 5 ? "any" : "")};
     auto const side = [&](double shortest, double longest) { return draw_side(from, shortest, longest); };
     auto const columns = [&](double most) { return static_cast<index_t>(draw_below(from, most)) + 1; };
+    auto const layer = [&] { return (side(640, 10000) + 255) / 256 * 256; };
     sg::cuda_sides& s = x.sides;
     switch (place) {
+    case 9: x.family = "layers", s = {layer(), layer(), layer(), 1}; break;
     case 5: x.family = "short", s = {side(64, 8192), side(64, 8192), side(1, 32), 1}; break;
     case 10: x.family = "vector", s = {side(16, 65536), 1, side(32, 65536), 1}; break;
     case 11: x.family = "long", s = {side(16, 512), columns(16), side(8192, 500000), 1}; break;

@@ -267,7 +267,7 @@ int main(int argc, char** argv) try {
     report(judge(all, shapes.size(), fitted), shapes, 25);
     std::vector<judged> held_out(shapes.size());
     for (std::string const family : {"any", "rows", "square", "deep", "batch", "large", "short", "vector",
-                                     "long", "few-batch", "small", "few"}) {
+                                     "long", "few-batch", "small", "few", "layers"}) {
         table const without =
             fit(all, begin, [&](way_counts const& w) { return shapes[w.product].family != family; });
         auto const each = judge(all, shapes.size(), without);

@@ -169,9 +169,10 @@ private:
                 auto const fits = [&](index_t rows, index_t cols) {
                     return groups_for_elements(rows, cols) <= limits.groups;
                 };
-                // The base's own workspace is left out: a backend would choose a kernel for every layout to tell it.
+                // More than the queue keeps would be asked of the device for each product. The base's own workspace is
+                // left out: a backend would choose a kernel for every layout to tell it.
                 if (fits(h.m, h.n) && fits(h.m, h.k) && fits(h.k, h.n) &&
-                    bytes_of_blocks(h, n) <= limits.memory_bytes / 4)
+                    bytes_of_blocks(h, n) <= limits.kept_bytes)
                     return apart;
             }
         }

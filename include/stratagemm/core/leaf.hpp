@@ -120,6 +120,7 @@ struct device_limits {
     index_t groups = 0; // of one launch, in the first dimension
     bool has_double = false;
     std::size_t memory_bytes = 0; // what the device has, and can give in one piece
+    std::size_t kept_bytes = 0;   // of it, what stays with the queue for the next product
     double link = 10e9; // bytes a second between host and device in one direction: roughly, for estimates
     double bandwidth = 100e9;        // bytes a second of its memory, likewise
     int group_items = 256;           // work-items of a group, at most; any device has these,

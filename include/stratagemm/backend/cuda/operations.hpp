@@ -21,7 +21,7 @@ public:
         cuda_rates const rates = cuda_rates_of(d.capability);
         device_limits limits;
         limits.groups = device_longest, limits.has_double = true;
-        limits.memory_bytes = d.global_bytes;
+        limits.memory_bytes = d.global_bytes, limits.kept_bytes = session_->kept_bytes();
         limits.link = rates.host;
         limits.bandwidth = rates.memory * d.units;
         limits.group_items = 1024;

@@ -205,6 +205,8 @@ public:
             return cuda_error(code, std::to_string(bytes) + " bytes on " + device_.title());
         return reinterpret_cast<void*>(address);
     }
+    // What stays in the pool when the host waits; the driver takes back what is more.
+    std::size_t kept_bytes() const { return device_.global_bytes / 16; }
     void free(CUstream stream, void* p) const {
         context_scope const in(context_);
         (void)driver().cuMemFreeAsync(reinterpret_cast<CUdeviceptr>(p), stream);
@@ -285,7 +287,7 @@ private:
             fault_ = cuda_error(code, "a pool of memory on " + device_.title());
             return;
         }
-        cuuint64_t kept = device_.global_bytes / 16;
+        cuuint64_t kept = kept_bytes();
         (void)driver().cuMemPoolSetAttribute(pool_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &kept);
     }
 

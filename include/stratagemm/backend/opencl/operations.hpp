@@ -26,6 +26,7 @@ public:
         limits.groups = device_longest, limits.has_double = d.has_double;
         limits.is_cpu = d.family == opencl_family::cpu;
         limits.memory_bytes = d.global_bytes < d.buffer_bytes ? d.global_bytes : d.buffer_bytes;
+        limits.kept_bytes = limits.memory_bytes / 4; // drivers do not say
         limits.bandwidth = bytes_of_unit(d.family) * d.compute_units;
         if (d.work_group > 256)
             limits.group_items = static_cast<int>(d.work_group < 1024 ? d.work_group : 1024);
