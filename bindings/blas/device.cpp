@@ -1,18 +1,16 @@
 #include "device.hpp"
 
-#include "../device_names.hpp"
-
+#include <algorithm>
 #include <array>
 #include <dlfcn.h>
 
 namespace stratagemm_blas {
 namespace {
 
-constexpr std::size_t on_cuda = std::size(stratagemm_bindings::device_policy_names);
 constexpr auto names = [] {
-    std::array<char const*, on_cuda + 1> all{};
-    for (std::size_t i = 0; i < on_cuda; ++i) all[i] = stratagemm_bindings::device_policy_names[i];
-    all[on_cuda] = "opencl";
+    std::array<char const*, host_and_cuda + 2> all{};
+    std::copy_n(stratagemm_bindings::device_policy_names, host_and_cuda, all.begin());
+    all[host_and_cuda] = "automatic(host,cuda)", all[host_and_cuda + 1] = "opencl";
     return all;
 }();
 
@@ -30,7 +28,7 @@ std::string folder() {
 std::span<char const* const> device_policy_names() { return names; }
 
 std::string open_device(std::ptrdiff_t name, device_policy& found) {
-    bool const is_cuda = static_cast<std::size_t>(name) < on_cuda;
+    bool const is_cuda = name <= host_and_cuda;
     std::string const file = is_cuda ? "libstratagemm-blas-cuda.so" : "libstratagemm-blas-opencl.so";
     // Beside this library, or beside the folder of libblas.so.3.
     void* library = dlopen((folder() + '/' + file).c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -2,11 +2,13 @@
 // STRATAGEMM_POLICY names a device: other programs load nothing of a device.
 #pragma once
 
+#include "../device_names.hpp"
 #include "call.hpp"
 
 #include <stratagemm/core/problem.hpp>
 
 #include <cstddef>
+#include <iterator>
 #include <span>
 #include <string>
 #include <tuple>
@@ -16,6 +18,9 @@ namespace stratagemm_blas {
 // Products and batches of one of the four types of BLAS.
 template <class T>
 using device_product = sg::dense_problem<T, T, T>;
+
+// The place of the policy that chooses between the host and a CUDA device, after those of the device.
+inline constexpr std::ptrdiff_t host_and_cuda = std::ssize(stratagemm_bindings::device_policy_names);
 
 // What such a library has, as stratagemm_blas_device. A policy is its place among the library's names.
 struct device_library {

@@ -13,7 +13,12 @@ struct device_library_of {
     template <class T>
     static sg::status multiply(std::ptrdiff_t policy, device_product<T> const& p) {
         return sg::or_no_memory([&] {
-            return Policies::with(policy, [&](auto const& chosen) { return sg::run(sg::staged{chosen}, p); });
+            return Policies::with(policy, [&]<class Policy>(Policy const& chosen) {
+                if constexpr (std::is_same_v<typename Policy::space, sg::host_memory>)
+                    return sg::run(chosen, p);
+                else
+                    return sg::run(sg::staged{chosen}, p);
+            });
         });
     }
     static constexpr device_library value() {

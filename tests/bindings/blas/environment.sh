@@ -19,10 +19,12 @@ says "'ozaki(' names no policy: it ends too early" 2 'STRATAGEMM_POLICY=ozaki('
 says "'host,' names no policy: character 5 is wrong" 2 'STRATAGEMM_POLICY=host,'
 
 says "host, host(invariant)," 2 STRATAGEMM_POLICY=device
-says "automatic(cuda), opencl" 2 STRATAGEMM_POLICY=device
+says "automatic(host,cuda), opencl" 2 STRATAGEMM_POLICY=device
 
-# Policies over devices: without a device, and without the library that knows how to use one.
+# Policies over devices, whose names may be spaced: without a device, and without the library that knows how to use one.
 says "STRATAGEMM_POLICY: strassen(cuda): " 2 CUDA_VISIBLE_DEVICES= LD_LIBRARY_PATH= 'STRATAGEMM_POLICY=strassen(cuda)'
+says "STRATAGEMM_POLICY: automatic(host,cuda): " 2 CUDA_VISIBLE_DEVICES= LD_LIBRARY_PATH= \
+    'STRATAGEMM_POLICY=automatic(host, cuda)'
 cp "$library" "$folder/libalone.so"
 for device in cuda opencl; do
     says "STRATAGEMM_POLICY: $device: needs libstratagemm-blas-$device.so beside this library: " 2 \
