@@ -135,9 +135,9 @@ TEST_CASE("lines are found by the whole of their names") {
         CHECK(x.find("1 x 1") == "replaced");
         CHECK(x.find("11 x 1") == "second");
         CHECK(x.find("1 x 11") == "third");
-        CHECK(x.find("x") == "");
-        CHECK(x.find("x 1") == "");
-        CHECK(x.find("1") == "");
+        CHECK(x.find("x").empty());
+        CHECK(x.find("x 1").empty());
+        CHECK(x.find("1").empty());
     }
     CHECK(opened().are_of(here.folder.string(), key));
     CHECK_FALSE(opened().are_of(here.folder.string(), {"machine", "options", "changed"}));
