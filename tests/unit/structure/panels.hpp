@@ -90,11 +90,10 @@ int wrong_products(std::vector<Policy> const& devices) {
 template <class Policy>
 int wrong_vectors(std::vector<Policy> const& devices) {
     int wrong = 0;
-    constexpr float nan = std::numeric_limits<float>::quiet_NaN();
     auto const a = support::integers<float>(37, 30, 1), b = support::integers<float>(30, 51, 2),
                e = support::integers<float>(37, 51, 3);
-    sg::matrix<float> const no_a(37, 30, [](index_t, index_t) { return nan; }),
-        no_e(37, 51, [](index_t, index_t) { return nan; });
+    auto const unread = [](index_t, index_t) { return std::numeric_limits<float>::quiet_NaN(); };
+    sg::matrix<float> const no_a(37, 30, unread), no_e(37, 51, unread);
     std::vector<float> by_row(37), by_column(51);
     for (std::size_t i = 0; i < by_row.size(); ++i) by_row[i] = static_cast<float>(i) - 20;
     for (std::size_t j = 0; j < by_column.size(); ++j) by_column[j] = static_cast<float>(3 * j) - 60;
