@@ -410,11 +410,16 @@ constexpr bool check_policy() {
         static_assert(v == verdict::yes, "stratagemm: this policy takes plain matrices only, or not this "
                                          "combination of operands; see 'What "
                                          "runs where' in the README");
-    else if constexpr (v == verdict::epilogue && !is_view<typename Problem::c_operand>::value)
+    else if constexpr (v == verdict::epilogue && requires(Problem const& p) { p.c.targets; })
         static_assert(
             v == verdict::yes,
             "stratagemm: this backend cannot run the epilogue, because the result is a spread; apply it to "
             "the targets in a pass of your own");
+    else if constexpr (v == verdict::epilogue && !is_view<typename Problem::c_operand>::value)
+        static_assert(
+            v == verdict::yes,
+            "stratagemm: this epilogue cannot run on a result that is no plain matrix; the header of that "
+            "result says what its epilogues need");
     else if constexpr (v == verdict::epilogue && reads_host_values<typename Problem::epilogue_type>)
         static_assert(
             v == verdict::yes,

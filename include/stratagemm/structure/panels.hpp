@@ -9,6 +9,8 @@
 //   sg::gemm(sg::out_of_core{gpus}, a, b, c, sg::bias(v));
 //   c.download(host_c);
 //
+// An epilogue needs a panel_values where it has a vector, unless the "devices" are threads of the host.
+//
 // Each device multiplies its rows of A into its rows of C. B comes in pieces of columns from where its rows lie, into two
 // pieces of memory in turn, while products run. Devices that reach each other's memory copy directly, others by way of
 // pinned memory of the host. The policy has the devices of the panels, in their order; its base may be any policy.
