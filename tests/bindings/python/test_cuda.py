@@ -55,7 +55,6 @@ class OnDevice(Producer):
     memory = None
 
     def __init__(self, data, **options):
-        OnDevice.memory = OnDevice.memory or pool()
         address = c.c_uint64()
         self.bytes = max(data.nbytes, 1)
         call("cuMemAllocFromPoolAsync", c.byref(address), c.c_size_t(self.bytes), OnDevice.memory, None)
@@ -89,6 +88,10 @@ def values_of(made, kind):
 
 
 class Cuda(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        OnDevice.memory = pool()  # and a context, in which the tests make streams
+
     def test_products(self):
         for kind, error in [("float32", 1e-4), ("float64", 1e-12), ("complex64", 1e-4)]:
             a, b, e = (rng.standard_normal(s).astype(kind) for s in [(18, 16), (20, 16), (18, 20)])
