@@ -49,6 +49,8 @@ type factors_of(type c, compute sums) {
 
 answer gemm(gemm_call const& g) noexcept {
     if (!are_right(g)) return {reason::arguments};
+    if (leaves(g.c_type))
+        return {reason::slower}; // before anything is asked: small products wait for the host
     if (reason const why = modes_of(g.of); why != reason::none) return {why};
     void* stream = nullptr;
     if (ask().stream(g.of, &stream) != success) return {reason::arguments};

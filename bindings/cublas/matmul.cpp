@@ -198,6 +198,7 @@ reason product_of(matmul_call const& m, product_call& p) {
     for (void const* x : {m.a_layout, m.b_layout, m.c_layout, m.d_layout})
         if (!plain.layout->are_in(x)) return reason::descriptor;
     if (c.type != d.type) return reason::types;
+    if (leaves(type{d.type})) return reason::slower;
     p.a_type = type{a.type}, p.b_type = type{b.type}, p.c_type = type{d.type};
     p.sums = compute{what.compute_type}, p.factors = type{what.factors};
     p.a = a.operand(m.a, op{what.transa}), p.b = b.operand(m.b, op{what.transb});

@@ -88,6 +88,18 @@ bool is_zero(product_call const& p) {
     }
 }
 
+// Whether cuBLAS does the steps after a product for less than the library, if no policy is asked for. With operands of 16 bits
+// it does those of one tile while tensor cores multiply the next, if a multiprocessor has several; the library does them
+// after each tile. docs/cublas.md says what was measured.
+bool hides_steps_of(product_call const& p, sg::cuda_device const& device) {
+    if (environment().is_given || (!p.bias && p.then == activation::none)) return false;
+    if (p.a_type != type::float16 && p.a_type != type::bfloat16) return false;
+    constexpr double of_tile = 128 * 256; // of cuBLAS
+    double const elements =
+        static_cast<double>(p.c.rows) * static_cast<double>(p.c.cols) * static_cast<double>(p.count);
+    return elements > of_tile * device.units;
+}
+
 // By accuracy, ozaki looks at the operands and waits for what it finds there.
 bool waits(product_call const& p) {
     return environment().chosen() == device_policy::ozaki && p.a_type == p.c_type && p.factors == p.c_type;
@@ -104,12 +116,15 @@ answer multiply_known(pair const& types, product_call const& p, place& at) {
 
 } // namespace
 
+bool leaves(type c) { return (c == type::complex64 || c == type::complex128) && !environment().is_given; }
+
 answer multiply(product_call const& p, place& at) noexcept {
     pair const* const types = pair_of(p);
     if (!types) return {reason::types};
     if (!p.alpha || !p.beta) return {reason::arguments};
     try {
         if (!at.find_device()) return {reason::context};
+        if (hides_steps_of(p, at.gpu.where())) return {reason::slower};
         return multiply_known(*types, p, at);
     } catch (...) { // no memory for a string or a list, before anything was queued
         return {reason::refused};

@@ -5,6 +5,9 @@
 
 namespace stratagemm_cublas {
 
+// Whether all products into this type are left beneath: complex ones, most of which the library multiplies as copies of real
+// ones, unless the environment names a policy.
+bool leaves(type c);
 // Returns when the product is queued.
 answer multiply(product_call const& p, place& at) noexcept;
 

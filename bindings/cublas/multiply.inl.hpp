@@ -5,7 +5,6 @@
 #include "multiply.hpp"
 #include "settings.hpp"
 
-#include <cmath>
 #include <complex>
 
 namespace stratagemm_cublas {
@@ -27,13 +26,6 @@ struct finish {
         // the error function.
         if (then == activation::gelu)
             to("x / ((value)1 + exp((value)-1.5957691216057308 * (x + (value)0.044715 * x * x * x)))");
-    }
-    // As compiled by CUDA 13, without the branch for quotients of very small numbers.
-    int instructions() const {
-        int const widens = sizeof(C) < sizeof(S),
-                  adds = bias ? sg::bias_epilogue<C>::instructions() + widens : 0;
-        if (then == activation::none) return adds;
-        return adds + (then == activation::gelu ? 24 : sg::instructions_of(sg::relu));
     }
 };
 
@@ -57,25 +49,6 @@ auto problem_of(product_call const& p, Epilogue const& epilogue) {
     q.e_step = q.beta == S(0) ? p.c.step : p.e.step;
     q.epilogue = epilogue;
     return q;
-}
-
-// Whether cuBLAS is expected to be faster than `cuda`, by the library's estimates; docs/cublas.md says what was measured.
-// With operands of 16 bits cuBLAS does the steps after a tile of C while tensor cores multiply the next one, and the library
-// does them after the tile. cuBLAS is taken to need the library's time without these steps, and the steps of one last tile.
-template <class Problem>
-bool hides_steps_of(Problem const& given, sg::cuda const& gpu) {
-    if (sg::is_empty(given)) return false;
-    auto const p = rows_are_closer(given.c) ? given.transposed() : given;
-    auto shape = p.shape();
-    shape.a_across = rows_are_closer(p.a), shape.b_across = rows_are_closer(p.b);
-    double const without = gpu.estimate(shape);
-    shape.after = sg::instructions_of(p.epilogue);
-    double const steps = gpu.estimate(shape) - without;
-    constexpr double of_tile = 128 * 256, as_fast = 0.985;
-    double const elements =
-        static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.count);
-    double const tiles = std::ceil(elements / (of_tile * gpu.where().units));
-    return without + steps / tiles < as_fast * (without + steps);
 }
 
 // Whether cuBLAS can still do the product: C is as it was, or is not read.
@@ -124,15 +97,10 @@ answer run(Problem const& p, place& at) {
 template <class T, class C>
 answer multiply_types(product_call const& p, place& at) {
     using S = sg::accumulator_t<T>;
-    // The library multiplies most complex products as copies of real ones.
-    if (sg::complex_like<T> && !environment().is_given) return {reason::slower};
     if (!p.bias && p.then == activation::none) return run(problem_of<T, C>(p, sg::identity{}), at);
     if constexpr (std::is_floating_point_v<S>) {
         finish<S, C> const epilogue{{static_cast<C const*>(p.bias)}, p.then};
-        auto const product = problem_of<T, C>(p, epilogue);
-        if constexpr (sizeof(T) == 2)
-            if (!environment().is_given && hides_steps_of(product, at.gpu)) return {reason::slower};
-        return run(product, at);
+        return run(problem_of<T, C>(p, epilogue), at);
     }
     return {reason::types};
 }
