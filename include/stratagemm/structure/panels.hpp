@@ -36,12 +36,14 @@ struct panels_options {
     index_t height = 0;
 };
 
+namespace panel_parts {
 template <class Policy>
 index_t number_of_devices(std::vector<Policy> const& devices) {
     if (devices.empty() || devices.size() > most_panels)
         raise(error(errc::argument, "panels: there have to be 1 to 64 devices"));
     return static_cast<index_t>(devices.size());
 }
+} // namespace panel_parts
 
 template <element T, class Policy>
 class panels {
@@ -55,7 +57,7 @@ public:
     // The elements are not initialised. Each policy has one device; the devices should be alike.
     panels(std::vector<Policy> const& devices, index_t rows, index_t cols, panels_options const& options = {})
         : rows_(rows), cols_(cols), height_(options.height) {
-        auto const count = number_of_devices(devices);
+        auto const count = panel_parts::number_of_devices(devices);
         if (rows < 0 || cols < 0 || height_ < 0)
             raise(error(errc::shape, "panels: rows, cols and height must not be negative"));
         if (height_ == 0) height_ = height_of_blocks(rows, count);
@@ -175,7 +177,7 @@ public:
     panel_values(std::vector<Policy> const& devices, V const& values)
         : size_(static_cast<index_t>(values.size())) {
         auto const from = stratagemm::view<T const>{values.data(), 1, size_, size_, 1};
-        for (index_t i = 0; i < number_of_devices(devices); ++i) {
+        for (index_t i = 0; i < panel_parts::number_of_devices(devices); ++i) {
             auto const& device = devices[static_cast<std::size_t>(i)];
             matrices_.emplace_back(device, 1, size_);
             parts_.push_back({queue(device.leaf()), matrices_.back().view()});

@@ -131,6 +131,25 @@ TEST_CASE("panels: vectors of an epilogue lie on each device") {
     sg::gemm(sg::out_of_core{devices}, pa, pb, pc, sg::bias(v));
     CHECK(same(gathered(pc), expected));
 
+    // Each device reads its own: here they differ.
+    sg::panel_values<float, sg::host> const marks(devices, v);
+    for (int i = 0; i < 3; ++i)
+        for (index_t j = 0; j < 50; ++j) marks.data().panels[i].data(0, j) = static_cast<float>(i);
+    for (int const alpha : {1, 0}) {
+        sg::panels<float, sg::host> pm(devices, 40, 50);
+        sg::gemm(sg::out_of_core{devices}, alpha, pa, pb, 0, pm, sg::bias(marks));
+        auto const whole = gathered(pm);
+        int wrong = 0;
+        for (int i = 0; i < 3; ++i)
+            for (index_t r = 0; r < pm.panel_on(i).rows; ++r)
+                for (index_t j = 0; j < 50; ++j) {
+                    index_t const row = pm.first_row_on(i) + r;
+                    float const sum = alpha == 0 ? 0 : expected(row, j) - 7;
+                    wrong += whole(row, j) != sum + static_cast<float>(i);
+                }
+        CHECK(wrong == 0);
+    }
+
     sg::panel_values<float, sg::host> const elsewhere(hosts(2), v), on_all(devices, v);
     sg::panel_values<float, sg::host> const brief(devices, std::vector<float>(49));
     sg::out_of_core const policy{devices};

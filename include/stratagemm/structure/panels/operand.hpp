@@ -7,17 +7,20 @@ STRATAGEMM_BEGIN
 
 inline constexpr int most_panels = 64;
 
+namespace panel_parts {
 // `side` or a little more, so that tiles of a device are not cut: the sides of most tiles divide 128, where so much more
 // is little, and tensor cores take multiples of 16.
 constexpr index_t in_whole_tiles(index_t side) {
     index_t const grain = side >= 1024 ? 128 : side >= 128 ? 16 : 1;
     return (side + grain - 1) / grain * grain;
 }
+} // namespace panel_parts
+
 // The usual height of the blocks of rows that are multiplied at a time: there are 8, or a few more, so that each device
 // has as many, and so that 1, 2, 4 and 8 devices have the same blocks, and bits.
 constexpr index_t height_of_blocks(index_t rows, index_t devices) {
     index_t const blocks = (7 + devices) / devices * devices;
-    return rows > 0 ? in_whole_tiles((rows + blocks - 1) / blocks) : 1;
+    return rows > 0 ? panel_parts::in_whole_tiles((rows + blocks - 1) / blocks) : 1;
 }
 // Which of `rows` rows a device has: neighbouring blocks, of which each device has as many, the last ones perhaps fewer.
 struct rows_of_device {
@@ -94,7 +97,7 @@ struct panels_view {
     // C = epilogue(beta C), of a product without terms.
     template <class Leaf, class P>
     status keep_only(Leaf const&, P const& p) const {
-        if (!has_values_of(p.epilogue)) return other_devices();
+        if (!has_values_of(p.epilogue)) return panel_parts::other_devices();
         for (int i = 0; i < count; ++i) {
             panel const& own = panels[i];
             if (own.data.rows == 0) continue;
@@ -103,7 +106,8 @@ struct panels_view {
             status s = stratagemm::keep_only(leaf, c, view<value_type const, Space>(c), p.beta);
             if constexpr (!std::is_same_v<typename P::epilogue_type, identity>)
                 if (s)
-                    s = leaf.apply(on_device{i}(p.epilogue), c, p.row0 + (Turned ? 0 : own.first_row),
+                    s = leaf.apply(panel_parts::on_device{i}(p.epilogue), c,
+                                   p.row0 + (Turned ? 0 : own.first_row),
                                    p.col0 + (Turned ? own.first_row : 0));
             if (s) s = leaf.synchronize();
             if (!s) return out_of_core_parts::of_device(std::move(s), i, count);
@@ -114,8 +118,9 @@ struct panels_view {
     template <class F>
     bool has_values_of(F const& epilogue) const {
         bool all = true;
-        each_values(epilogue,
-                    [&](auto const& v) { all &= have_same_devices(v.panels, v.count, panels, count); });
+        panel_parts::each_values(epilogue, [&](auto const& v) {
+            all &= panel_parts::have_same_devices(v.panels, v.count, panels, count);
+        });
         return all;
     }
 };

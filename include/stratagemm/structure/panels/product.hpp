@@ -358,9 +358,11 @@ public:
         else if constexpr (!panel_leaf<leaf_of<base_type>, space>)
             return verdict::leaf;
         else
-            return answer<base_type, dense_problem<typename Q::a_type, typename Q::b_type, typename Q::c_type,
-                                                   space, epilogue_on_device<typename Q::epilogue_type>>>() &
-                   epilogue_if(std::is_same_v<space, host_memory> || !has_vectors<typename Q::epilogue_type>);
+            return answer<base_type,
+                          dense_problem<typename Q::a_type, typename Q::b_type, typename Q::c_type, space,
+                                        panel_parts::epilogue_on_device<typename Q::epilogue_type>>>() &
+                   epilogue_if(std::is_same_v<space, host_memory> ||
+                               !panel_parts::has_vectors<typename Q::epilogue_type>);
     }();
 
     auto leaf() const { return policy_.device(0).leaf(); }
@@ -432,7 +434,7 @@ private:
     auto divide() const { return panel_parts::division<P>(policy_); }
     template <class Q, class F>
     static void each_operand(Q const& p, F&& f) {
-        f(p.a), f(p.b), f(p.c), each_values(p.epilogue, f);
+        f(p.a), f(p.b), f(p.c), panel_parts::each_values(p.epilogue, f);
     }
 
     template <class S>
@@ -454,7 +456,7 @@ private:
             for (int i = 0; all && i < p.c.count; ++i)
                 all = policy_.device(i).leaf().is_beside(p.c.panels[i].queue);
         each_operand(p, [&](auto const& x) {
-            all = all && have_same_devices(x.panels, x.count, p.c.panels, p.c.count);
+            all = all && panel_parts::have_same_devices(x.panels, x.count, p.c.panels, p.c.count);
         });
         return all;
     }
@@ -462,7 +464,7 @@ private:
     // p has C in panels of rows.
     template <bool Turned, class Q>
     status multiply(Q const& p, panel_parts::cut const& c, arena& memory) const {
-        if (!is_in_place(p)) return other_devices();
+        if (!is_in_place(p)) return panel_parts::other_devices();
         if (p.a.height != p.c.height)
             return failure(errc::shape, Turned ? "panels: B and C must have the same height of blocks"
                                                : "panels: A and C must have the same height of blocks");

@@ -12,6 +12,8 @@ struct values_in_panels {
     int count;
 };
 
+namespace panel_parts {
+
 // An epilogue as a device runs it, with the values that this device has.
 struct on_device {
     int device;
@@ -73,5 +75,7 @@ template <class T, class Space, class Queue>
 inline constexpr bool has_vectors<scale_of_lines_epilogue<T, values_in_panels<T, Space, Queue>>> = false;
 template <class First, class Second>
 inline constexpr bool has_vectors<then_epilogue<First, Second>> = has_vectors<First> || has_vectors<Second>;
+
+} // namespace panel_parts
 
 STRATAGEMM_END
