@@ -629,44 +629,7 @@ struct outline {
     return failure(errc::shape, "gemm", text);
 }
 
-// Whether the sides of all operands fit each other, in a batch or in sums.
-[[gnu::cold, gnu::noinline]] inline status check_sides_of(outline const& p) {
-    if (p.count == factor_is_lost)
-        return failure(errc::argument,
-                       "gemm: alpha or beta is not a number that the scalar type of this product can hold; "
-                       "with int8 operands both are 32-bit integers");
-    if (p.count == adds_another)
-        return failure(errc::argument, "gemm: a C that is no plain matrix, such as a sparse one, can be "
-                                       "added to itself only: E must be C itself");
-    if (p.count < 0)
-        return failure(
-            errc::shape,
-            "gemm: the batches of A, B and C must have the same, non-negative count (an A or B that is no "
-            "batch serves all; C must be a batch)");
-    bool negative = p.a.cols < 0 || p.b.rows < 0 || p.to.rows < 0 || p.to.cols < 0;
-    for (auto const* l : {&p.a, &p.b, &p.to, &p.from})
-        for (placed_view const& v : *l)
-            if (l != &p.from || v.used) negative |= v.rows < 0 || v.cols < 0;
-    if (negative) return failure(errc::shape, "gemm: sizes must not be negative");
-    if (p.a.rows != p.to.rows || p.b.cols != p.to.cols || p.b.rows != p.a.cols) return shape_failure(p);
-    if (p.is_spread && p.count != 1)
-        return failure(errc::unsupported, "gemm: a spread is the result of one product, not of a batch");
-    if (p.is_spread && p.has_beta)
-        return failure(errc::argument,
-                       "gemm: a spread has a factor and a matrix to add for each target, and no beta");
-    for (auto const* l : {&p.a, &p.b, &p.to})
-        for (placed_view const& v : *l)
-            if (l->alike && (v.rows != l->rows || v.cols != l->cols))
-                return failure(errc::shape, l == &p.to
-                                                ? "gemm: the targets of a spread must have the same shape"
-                                                : "gemm: the terms of a sum must have the same shape");
-    for (placed_view const& v : p.from)
-        if ((v.used || !p.is_spread) && (v.rows != p.to.rows || v.cols != p.to.cols))
-            return failure(errc::shape, "gemm: the added matrix must have the shape of C");
-    return {};
-}
-
-// Whether one of the matrices that are written can be: no element of it is one of another matrix.
+// Why a matrix cannot be written: its elements are elements of another matrix, or each other.
 [[gnu::cold, gnu::noinline]] inline status check_target(outline const& p, placed_view const& to) {
     bool const is_batch = p.count > 1;
     if (elements_collide(to.rows, to.cols, to.row_stride, to.col_stride))
@@ -698,22 +661,51 @@ struct outline {
 
 // Why a product cannot be done, if it cannot.
 [[gnu::cold, gnu::noinline]] inline status check(outline const& p) {
-    if (status s = check_sides_of(p); !s) return s;
+    if (p.count == factor_is_lost)
+        return failure(errc::argument,
+                       "gemm: alpha or beta is not a number that the scalar type of this product can hold; "
+                       "with int8 operands both are 32-bit integers");
+    if (p.count == adds_another)
+        return failure(errc::argument, "gemm: a C that is no plain matrix, such as a sparse one, can be "
+                                       "added to itself only: E must be C itself");
+    if (p.count < 0)
+        return failure(
+            errc::shape,
+            "gemm: the batches of A, B and C must have the same, non-negative count (an A or B that is no "
+            "batch serves all; C must be a batch)");
+    bool negative = p.a.cols < 0 || p.b.rows < 0, fits = true;
+    bool empty = p.to.count == 0 || p.count == 0, missing = false, outside = false;
+    for (auto const* l : {&p.a, &p.b, &p.to, &p.from})
+        for (placed_view const& v : *l) {
+            if (l != &p.from || v.used) negative |= v.rows < 0 || v.cols < 0;
+            fits &= v.bytes.fits;
+            missing |= v.is_missing(), outside |= v.is_outside();
+        }
+    if (negative || p.to.rows < 0 || p.to.cols < 0)
+        return failure(errc::shape, "gemm: sizes must not be negative");
+    if (p.a.rows != p.to.rows || p.b.cols != p.to.cols || p.b.rows != p.a.cols) return shape_failure(p);
+    if (p.is_spread && p.count != 1)
+        return failure(errc::unsupported, "gemm: a spread is the result of one product, not of a batch");
+    if (p.is_spread && p.has_beta)
+        return failure(errc::argument,
+                       "gemm: a spread has a factor and a matrix to add for each target, and no beta");
+    for (auto const* l : {&p.a, &p.b, &p.to})
+        for (placed_view const& v : *l)
+            if (l->alike && (v.rows != l->rows || v.cols != l->cols))
+                return failure(errc::shape, l == &p.to
+                                                ? "gemm: the targets of a spread must have the same shape"
+                                                : "gemm: the terms of a sum must have the same shape");
+    for (placed_view const& v : p.from)
+        if ((v.used || !p.is_spread) && (v.rows != p.to.rows || v.cols != p.to.cols))
+            return failure(errc::shape, "gemm: the added matrix must have the shape of C");
     for (placed_view const& v : p.to)
         if (v.altered)
             return failure(errc::argument,
                            "gemm: C cannot be scaled or conjugated; use alpha, beta or an epilogue");
-    bool fits = true, missing = false, outside = false;
-    for (auto const* l : {&p.a, &p.b, &p.to, &p.from})
-        for (placed_view const& v : *l) {
-            fits &= v.bytes.fits;
-            missing |= v.is_missing(), outside |= v.is_outside();
-        }
     if (!fits)
         return failure(errc::overflow,
                        "gemm: the sizes and strides of an operand address more bytes than there are");
-    bool const empty = p.to.count == 0 || p.count == 0 || p.to.rows == 0 || p.to.cols == 0;
-    if (empty) return {}; // nothing to write, so nothing else matters
+    if (empty || p.to.rows == 0 || p.to.cols == 0) return {}; // nothing to write, so nothing else matters
     index_t const depth = p.a.is_computed || p.b.is_computed ? 1 : p.a.cols;
     if (is_vast(p.to.rows, p.to.cols, depth, p.count)) return failure(errc::overflow, vast_refusal);
     if (missing) return failure(errc::null_data, "gemm: an operand with elements has a null pointer");

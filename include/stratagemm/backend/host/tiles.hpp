@@ -568,14 +568,6 @@ STRATAGEMM_TILES void multiply_rows_by_tiles(host_job<T, Packing> const& job, in
     before.write(before.first, before.rows);
 }
 
-// Whether C is written past the caches, from column j0 on: no cache will keep C, and C is only written, in whole lines.
-template <class T, class Packing>
-bool writes_past_caches(host_job<T, Packing> const& job, index_t j0) {
-    return !job.write && job.beta == accumulator_t<T>(0) &&
-           job.rows() * job.cols() * 4 > second_level_cache() && job.c_row % 16 == 0 &&
-           reinterpret_cast<std::uintptr_t>(job.c + j0) % 64 == 0;
-}
-
 // Rows [i0, i1) and columns [j0, j1) of a job, by one thread. `packed_b` is B from column jb on. If it has no data,
 // this function packs the chunks of B.
 template <class T, class Packing>
@@ -589,8 +581,10 @@ multiply_tiles_region(host_job<T, Packing> const& job, index_t i0, index_t i1, i
     host_tiles::tile_unit const unit;
     bool const by_chunks = !packed_b.data;
     index_t const steps = packed_b.steps, rows = sizes::packed_rows(i1 - i0, job.a.cols);
-    constexpr index_t block = tile_scratch<T>::block;
-    bool const streams = writes_past_caches(job, j0);
+    // If no cache will keep C, and C is only written, C is written past the caches.
+    bool const streams = !job.write && job.beta == acc(0) &&
+                         job.rows() * job.cols() * 4 > second_level_cache() && job.c_row % 16 == 0 &&
+                         reinterpret_cast<std::uintptr_t>(job.c + j0) % 64 == 0;
     for (index_t ib = i0; ib < i1; ib += rows) {
         index_t const ib_end = smaller(i1, ib + rows);
         host_tiles::packed<T> const a{scratch.a, divide_up(ib_end - ib, 32), steps};
@@ -619,7 +613,7 @@ multiply_tiles_region(host_job<T, Packing> const& job, index_t i0, index_t i1, i
                     std::byte const* const b_next = j + 32 < jc_end ? b + apart : b_after;
                     for (index_t i = ib; i < ib_end; i += 32) {
                         index_t const x = (i - ib) / 32;
-                        acc* const sum = scratch.sums + ((j - jc) / 32 * a.blocks + x) * block;
+                        acc* const sum = scratch.sums + ((j - jc) / 32 * a.blocks + x) * scratch.block;
                         acc* const out = last ? scratch.out : sum;
                         host_tiles::block<T>(
                             depth, a_now + x * apart, b, s == 0 ? nullptr : sum, out, before,
