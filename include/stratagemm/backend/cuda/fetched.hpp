@@ -107,29 +107,4 @@ private:
     bool sums_ = false;
 };
 
-// The tensor map of a box: `along` elements of a line, and `lines` lines. Swizzled lines have 128 bytes.
-template <class T>
-status cuda_map_of(cuda_session const& session, CUtensorMap& map, cuda_lines<T> const& l, index_t along,
-                   index_t lines, bool swizzled) {
-    constexpr CUtensorMapDataType type = sizeof(T) == 8   ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64
-                                         : sizeof(T) == 4 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
-                                         : sizeof(T) == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16
-                                                          : CU_TENSOR_MAP_DATA_TYPE_UINT8;
-    auto const number = [](index_t x) { return static_cast<cuuint64_t>(x); };
-    auto const bytes = [&](index_t x) { return number(x) * sizeof(T); };
-    // One matrix that is repeated is a batch of one; kernels then ask for the first.
-    bool const batch = l.count > 1 && l.step > 0;
-    cuuint64_t const sides[3] = {number(l.length), number(l.lines), batch ? number(l.count) : 1};
-    cuuint64_t const strides[2] = {bytes(l.stride), batch ? bytes(l.step) : bytes(l.stride)};
-    cuuint32_t const box[3] = {static_cast<cuuint32_t>(along), static_cast<cuuint32_t>(lines), 1};
-    // How much is brought to the cache at once. A line of 128 bytes that does not begin at a multiple of 128 should not
-    // bring four times as much: with 256 at once, products of 1000 take an eighth longer.
-    CUtensorMapL2promotion const fetched =
-        swizzled && sizeof(T) < 8 ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B : CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
-    CUtensorMapSwizzle const swizzle = swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE;
-    CUresult const code = session.encode(map, type, l.data, sides, strides, box, swizzle, fetched);
-    if (code != CUDA_SUCCESS) return cuda_error(code, "cuTensorMapEncodeTiled");
-    return {};
-}
-
 STRATAGEMM_END

@@ -5,8 +5,6 @@
 
 STRATAGEMM_BEGIN
 
-class cuda_session;
-
 struct cuda_compiled {
     CUfunction function = nullptr; // of a module that stays as long as the process
     unsigned shared_bytes = 0,

@@ -39,20 +39,8 @@ public:
     }
     template <class T>
     status map_tiles(cuda_view<T const> const& x, index_t lines, index_t length, tile_map& map) const {
-        constexpr CUtensorMapDataType type = sizeof(T) == 4   ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
-                                             : sizeof(T) == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16
-                                                              : CU_TENSOR_MAP_DATA_TYPE_UINT8;
-        auto const line = static_cast<cuuint64_t>(x.row_stride) * sizeof(T);
-        auto const box_bytes = static_cast<std::size_t>(length) * sizeof(T);
-        CUresult const code = session_->encode(
-            map, type, x.data.address, {static_cast<cuuint64_t>(x.cols), static_cast<cuuint64_t>(x.rows), 1},
-            {line, line}, {static_cast<cuuint32_t>(length), static_cast<cuuint32_t>(lines), 1},
-            box_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
-            : box_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
-                              : CU_TENSOR_MAP_SWIZZLE_32B,
-            CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
-        if (code != CUDA_SUCCESS) return cuda_error(code, "cuTensorMapEncodeTiled");
-        return {};
+        return session_->map_of(map, cuda_lines<T>{x.data.address, x.rows, x.cols, 1, x.row_stride}, length,
+                                lines, true);
     }
 
     double link_from(cuda_operations const& other) const { return session_->link_from(*other.session_); }

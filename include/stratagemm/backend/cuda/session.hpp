@@ -11,6 +11,7 @@
 #include "compiler.hpp"
 #include "engines.hpp"
 #include "launch.hpp"
+#include "lines.hpp"
 #include "memory.hpp"
 
 #include <array>
@@ -182,15 +183,37 @@ public:
         return {};
     }
 
-    // How the hardware fetches tiles of a matrix.
-    CUresult encode(CUtensorMap& map, CUtensorMapDataType type, void const* data,
-                    cuuint64_t const (&sides)[3], cuuint64_t const (&strides)[2], cuuint32_t const (&box)[3],
-                    CUtensorMapSwizzle swizzle, CUtensorMapL2promotion fetched) const {
+    // How the hardware fetches boxes of a matrix, or stores them: `along` elements of a line, and `lines` lines. Swizzled
+    // lines have 32, 64 or 128 bytes.
+    template <class T>
+    status map_of(CUtensorMap& map, cuda_lines<T> const& l, index_t along, index_t lines,
+                  bool swizzled) const {
+        constexpr CUtensorMapDataType type = sizeof(T) == 8   ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64
+                                             : sizeof(T) == 4 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
+                                             : sizeof(T) == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16
+                                                              : CU_TENSOR_MAP_DATA_TYPE_UINT8;
+        auto const number = [](index_t x) { return static_cast<cuuint64_t>(x); };
+        auto const bytes = [&](index_t x) { return number(x) * sizeof(T); };
+        // One matrix that is repeated is a batch of one; kernels then ask for the first.
+        bool const batch = l.count > 1 && l.step > 0;
+        cuuint64_t const sides[3] = {number(l.length), number(l.lines), batch ? number(l.count) : 1};
+        cuuint64_t const strides[2] = {bytes(l.stride), batch ? bytes(l.step) : bytes(l.stride)};
+        cuuint32_t const box[3] = {static_cast<cuuint32_t>(along), static_cast<cuuint32_t>(lines), 1},
+                         every[3] = {1, 1, 1};
+        // How much is brought to the cache at once. A line of 128 bytes that does not begin at a multiple of 128 should
+        // not bring four times as much: with 256 at once, products of 1000 take an eighth longer.
+        auto const fetched = swizzled && sizeof(T) < 8 ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B
+                                                       : CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
+        auto const swizzle = !swizzled             ? CU_TENSOR_MAP_SWIZZLE_NONE
+                             : bytes(along) == 128 ? CU_TENSOR_MAP_SWIZZLE_128B
+                             : bytes(along) == 64  ? CU_TENSOR_MAP_SWIZZLE_64B
+                                                   : CU_TENSOR_MAP_SWIZZLE_32B;
         context_scope const in(context_);
-        cuuint32_t const every[3] = {1, 1, 1};
-        return driver().cuTensorMapEncodeTiled(&map, type, 3, const_cast<void*>(data), sides, strides, box,
-                                               every, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, fetched,
-                                               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+        CUresult const code = driver().cuTensorMapEncodeTiled(
+            &map, type, 3, const_cast<T*>(l.data), sides, strides, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE,
+            swizzle, fetched, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+        if (code != CUDA_SUCCESS) return cuda_error(code, "cuTensorMapEncodeTiled");
+        return {};
     }
 
     // Memory in the order of the stream: after free(), others have the memory once all work queued before is done.

@@ -8,12 +8,12 @@ STRATAGEMM_BEGIN
 
 // What the hardware reads of an operand: boxes of lines along k, or of `terms` terms of other lines. A box along k has
 // no more lines than the operand where the kernel counts the bytes of a box, and waits for so many (`swizzled`).
-template <class T>
-status map_operand(cuda_session& session, CUtensorMap& to, cuda_lines<T> const& l, bool along_k,
+template <class Session, class T>
+status map_operand(Session const& session, CUtensorMap& to, cuda_lines<T> const& l, bool along_k,
                    std::ptrdiff_t side, std::ptrdiff_t all, std::ptrdiff_t terms, bool swizzled) {
     auto const line = 128 / static_cast<std::ptrdiff_t>(sizeof(T));
-    if (along_k) return cuda_map_of(session, to, l, line, swizzled && all < side ? all : side, true);
-    return cuda_map_of(session, to, l, swizzled ? line : side, terms, swizzled);
+    if (along_k) return session.map_of(to, l, line, swizzled && all < side ? all : side, true);
+    return session.map_of(to, l, swizzled ? line : side, terms, swizzled);
 }
 
 // The lines of both operands of a product, copied where the form says so.
@@ -114,7 +114,7 @@ status launch_storing(Product const& p, cuda_compiled const& compiled, cuda_form
     if (has_boxes && !form.partial && !form.together && !form.spreads &&
         q.beta == typename Product::scalar(0) && q.c.col_stride == 1 && c.length % c.unit == 0 &&
         c.can_be_fetched()) {
-        if (status s = cuda_map_of(p.session(), c_map, c, wide, rows, true); !s) return s;
+        if (status s = p.session().map_of(c_map, c, wide, rows, true); !s) return s;
         x.flags |= cuda_flag::c_is_mapped;
     }
     return p.with_targets(form, x, [&](auto const& given) {
