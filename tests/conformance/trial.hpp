@@ -402,7 +402,7 @@ private:
                 if (pairs && l % 2 == 1 && from.below(4) != 0) x = b(s, l - 1, j);
             });
         }
-        for (int x = 0; x < t.specials && t.m * t.n * t.k * t.count > 0; ++x) {
+        for (int planted = 0; planted < t.specials && t.m * t.n * t.k * t.count > 0; ++planted) {
             double const odd[] = {std::nan(""), INFINITY, -INFINITY};
             auto plant = [&](auto& matrix) {
                 int const i = from.below(static_cast<int>(matrix.rows()));
