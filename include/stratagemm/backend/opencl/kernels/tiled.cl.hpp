@@ -165,8 +165,8 @@ typedef scalar lanes_n;
 #endif
 
 /* Rows and columns of a micro-tile come in groups of LANES, so that neighbours read neighbouring local memory. */
-#define MICRO_ROW(r) ((r) / LANES_M * (THREADS_M * LANES_M) + here.my_m * LANES_M + (r) % LANES_M)
-#define MICRO_COL(s) ((s) / LANES_N * (THREADS_N * LANES_N) + here.my_n * LANES_N + (s) % LANES_N)
+#define MICRO_ROW(r) ((r) / LANES_M * (THREADS_M * LANES_M) + my_m * LANES_M + (r) % LANES_M)
+#define MICRO_COL(s) ((s) / LANES_N * (THREADS_N * LANES_N) + my_n * LANES_N + (s) % LANES_N)
 
 /* What two tiles add to the sums. A slice takes its SHARE of the depth. */
 #define SHARE (DEPTH / SLICES)
@@ -211,8 +211,8 @@ typedef scalar lanes_n;
 /* The next tile is fetched while this one is multiplied. */
 #if GUARD
 #define FETCH_NEXT                                                                                                \
-    FETCH_SOME(A, a_next, A_SOURCE, a_place, a_row, a_along, m - here.from_m, t < tiles ? DEPTH : 0);             \
-    FETCH_SOME(B, b_next, B_SOURCE, b_place, b_row, b_along, n - here.from_n, t < tiles ? DEPTH : 0)
+    FETCH_SOME(A, a_next, A_SOURCE, a_place, a_row, a_along, m - from_m, t < tiles ? DEPTH : 0);                  \
+    FETCH_SOME(B, b_next, B_SOURCE, b_place, b_row, b_along, n - from_n, t < tiles ? DEPTH : 0)
 #else
 #define FETCH_NEXT FETCH
 #endif
@@ -279,9 +279,9 @@ typedef scalar piece;
     _Pragma("unroll") for (int r = rows; r < rows + TOGETHER; ++r)                                                \
         _Pragma("unroll") for (int s = 0; s < PIECES; ++s)
 #define IF_OWN(i, j)                                                                                              \
-    int const i = here.from_m + MICRO_ROW(r), j = here.from_n + PIECE_COL(s);                                     \
-    if (i >= here.own_m && i < m && j >= here.own_n && j < n)
-#define TARGET_END(t, unused, none)                                                                               \
+    int const i = from_m + MICRO_ROW(r), j = from_n + PIECE_COL(s);                                               \
+    if (i >= own_m && i < m && j >= own_n && j < n)
+#define TARGET_END(t, own_m, own_n)                                                                               \
     _Pragma("unroll") for (int rows = 0; rows < MICRO_M; rows += TOGETHER) {                                      \
         piece kept[TOGETHER][PIECES];                                                                             \
         if (flags & KEEPS(t))                                                                                     \
@@ -297,99 +297,29 @@ typedef scalar piece;
     }
 #endif
 
-/* Where a work-item is: the tile of its group is C from (from_m, from_n) on, and what is from (own_m, own_n) on belongs to
-   no other group. (my_m, my_n) is the place of its micro-tile. */
-typedef struct {
-    int from_m, from_n, own_m, own_n, my_m, my_n;
-} place_in_c;
-/* SWIZZLE rows of tiles are walked through together, so that neighbours share what they read. */
-static place_in_c this_place(int m, int n) {
-    int const me = get_local_id(0), group = get_group_id(0);
-    int const tiles_m = (m + TILE_M - 1) / TILE_M, tiles_n = (n + TILE_N - 1) / TILE_N;
-    int const band = group / (SWIZZLE * tiles_n), in_band = group % (SWIZZLE * tiles_n);
-    int const rows = min(SWIZZLE, tiles_m - band * SWIZZLE);
-    place_in_c here;
-    here.my_n = me % THREADS_N, here.my_m = me % ITEMS / THREADS_N;
-    here.own_m = (band * SWIZZLE + in_band % rows) * TILE_M, here.own_n = in_band / rows * TILE_N;
-#if GUARD
-    here.from_m = here.own_m, here.from_n = here.own_n;
-#else
-    here.from_m = min(here.own_m, m - TILE_M), here.from_n = min(here.own_n, n - TILE_N);
-#endif
-    return here;
-}
-
-#if SLICES > 1
-/* The sums of the slices become one, in order: a row of each micro-tile at a time goes through local memory. `line` is
-   where that of this work-item goes. */
-static void add_up_slices(lanes_n (*sum)[MICRO_N / LANES_N], local lanes_n *line, int slice) {
-    barrier(CLK_LOCAL_MEM_FENCE);
-    _Pragma("unroll") for (int r = 0; r < MICRO_M; ++r)
-        for (int other = 1; other < SLICES; ++other) {
-            _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s)
-                if (slice == other) line[s * ITEMS] = sum[r][s];
-            barrier(CLK_LOCAL_MEM_FENCE);
-            _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s)
-                if (slice == 0) sum[r][s] += line[s * ITEMS];
-            barrier(CLK_LOCAL_MEM_FENCE);
-        }
-}
-#endif
-
-/* The end of a matrix: what the kernel takes for it, and what it hands on. */
+kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPERANDS,
 #if PARTIAL
-#define ENDING global scalar *partial, long partial_at, int flags
-#define ENDING_NAMES partial, partial_at, flags
+    global scalar *partial, long partial_at, int flags
 #else
-#define ENDING RESULT
-#define ENDING_NAMES e, e_at, c, c_at, alpha, beta, flags, place EPILOGUE_NAMES
+    RESULT
 #endif
-#if !TARGETS
-/* Stores the sums of a micro-tile, as far as they are the group's own. */
-static void store(lanes_n (*sum)[MICRO_N / LANES_N], place_in_c here, int m, int n, long batch, ENDING) {
-    _Pragma("unroll") for (int r = 0; r < MICRO_M; ++r) {
-        int const i = here.from_m + MICRO_ROW(r);
-        if (i < here.own_m || i >= m) continue;
-        _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s) {
-#if WIDE
-            int const first_j = here.from_n + MICRO_COL(s * LANES_N);
-            if (first_j >= here.own_n && first_j + LANES_N <= n) {
-#if PARTIAL
-                PUT_LANES(partial + partial_at + (batch * m + i) * n + first_j, sum[r][s]);
-#else
-                lanes_n result = alpha * sum[r][s];
-                if (flags & ADDS) result += beta * GET_LANES(e + AT(e_at, i, first_j) + batch * e_at.w);
-                _Pragma("unroll") for (int w = 0; w < LANES_N; ++w)
-                    ((scalar *)&result)[w] = FINAL(((scalar *)&result)[w], i, first_j + w);
-                PUT_LANES(c + AT(c_at, i, first_j) + batch * c_at.w, result);
-#endif
-                continue;
-            }
-#endif
-#if WIDE != 1 /* A tile at the edge was moved by whole vectors then: one is either all ours or not at all. */
-            scalar line[LANES_N] __attribute__((aligned(128)));
-            *(lanes_n *)line = sum[r][s];
-            _Pragma("unroll") for (int w = 0; w < LANES_N; ++w) {
-                int const j = here.from_n + MICRO_COL(s * LANES_N + w);
-                if (j < here.own_n || j >= n) continue;
-#if PARTIAL
-                partial[partial_at + (batch * m + i) * n + j] = line[w];
-#else
-                FINISH(line[w], i, j, batch);
-#endif
-            }
-#endif
-        }
-    }
-}
-#endif
-
-kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPERANDS, ENDING) {
+) {
     local scalar buffer[BUFFERS * (A_TILE + B_TILE)] __attribute__((aligned(128)));
-    int const me = get_local_id(0), slice = SLICES > 1 ? me / ITEMS : 0, share = slice * SHARE;
+    int const me = get_local_id(0), my_n = me % THREADS_N, my_m = me % ITEMS / THREADS_N;
+    int const slice = SLICES > 1 ? me / ITEMS : 0, share = slice * SHARE;
     int const m = sizes.x, n = sizes.y;
     long const batch = get_group_id(1);
-    place_in_c const here = this_place(m, n);
+
+    /* Which tile: SWIZZLE rows of tiles are walked through together, so that neighbours share what they read. */
+    int const tiles_m = (m + TILE_M - 1) / TILE_M, tiles_n = (n + TILE_N - 1) / TILE_N;
+    int const group = get_group_id(0), band = group / (SWIZZLE * tiles_n), in_band = group % (SWIZZLE * tiles_n);
+    int const rows = min(SWIZZLE, tiles_m - band * SWIZZLE);
+    int const own_m = (band * SWIZZLE + in_band % rows) * TILE_M, own_n = in_band / rows * TILE_N;
+#if GUARD
+    int const from_m = own_m, from_n = own_n;
+#else
+    int const from_m = min(own_m, m - TILE_M), from_n = min(own_n, n - TILE_N);
+#endif
 
     /* What this work-item reads: its place on its line, and its line. */
     int const a_place = me * A_WIDTH % A_LENGTH, a_row = me * A_WIDTH / A_LENGTH;
@@ -414,8 +344,8 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPE
     int const k = sizes.z;
     long const a_base = batch * a_at.w, b_base = batch * b_at.w;
 #endif
-    A_PLACES a_from = A_ORIGIN a_base + AT(a_at, here.from_m, 0) + a_place * a_along + a_row * a_line;
-    B_PLACES b_from = B_ORIGIN b_base + AT(b_at, 0, here.from_n) + b_place * b_along + b_row * b_line;
+    A_PLACES a_from = A_ORIGIN a_base + AT(a_at, from_m, 0) + a_place * a_along + a_row * a_line;
+    B_PLACES b_from = B_ORIGIN b_base + AT(b_at, 0, from_n) + b_place * b_along + b_row * b_line;
     EACH_SUM sum[r][s] = (lanes_n)ZERO;
 
     int const tiles = (k + DEPTH - 1) / DEPTH, first = k - (tiles - 1) * DEPTH;
@@ -425,13 +355,13 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPE
     else /* On a CPU there is no such choice: PoCL 5 gives wrong sums for a branch that has loops on both sides. */
 #endif
     {
-        FETCH_SOME(A, a_next, A_SOURCE, a_place, a_row, a_along, m - here.from_m, first);
-        FETCH_SOME(B, b_next, B_SOURCE, b_place, b_row, b_along, n - here.from_n, first);
+        FETCH_SOME(A, a_next, A_SOURCE, a_place, a_row, a_along, m - from_m, first);
+        FETCH_SOME(B, b_next, B_SOURCE, b_place, b_row, b_along, n - from_n, first);
     }
     local scalar *a_put = buffer + (A_ALONG_K ? a_place * A_LINE + a_row : a_row * A_LINE + a_place);
     local scalar *b_put = buffer + A_TILE + (B_ALONG_K ? b_place * B_LINE + b_row : b_row * B_LINE + b_place);
-    local scalar const *a_lines = buffer + share * A_LINE + here.my_m * LANES_M;
-    local scalar const *b_lines = buffer + A_TILE + share * B_LINE + here.my_n * LANES_N;
+    local scalar const *a_lines = buffer + share * A_LINE + my_m * LANES_M;
+    local scalar const *b_lines = buffer + A_TILE + share * B_LINE + my_n * LANES_N;
     ADD_UP_A ADD_UP_B
     PUT_A;
     PUT_B;
@@ -470,13 +400,58 @@ kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) WAVES void tiled(OPE
 #endif
 
 #if SLICES > 1
-    add_up_slices(sum, (local lanes_n *)buffer + me % ITEMS, slice);
+    /* The sums of the slices become one, in order: a row of each micro-tile at a time goes through local memory. */
+    local lanes_n *const line = (local lanes_n *)buffer + me % ITEMS;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    _Pragma("unroll") for (int r = 0; r < MICRO_M; ++r)
+        for (int other = 1; other < SLICES; ++other) {
+            _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s)
+                if (slice == other) line[s * ITEMS] = sum[r][s];
+            barrier(CLK_LOCAL_MEM_FENCE);
+            _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s)
+                if (slice == 0) sum[r][s] += line[s * ITEMS];
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
     if (slice > 0) return;
 #endif
+
 #if TARGETS
-    REPEAT(TARGETS, TARGET_END, 0, 0);
+    REPEAT(TARGETS, TARGET_END, own_m, own_n);
 #else
-    store(sum, here, m, n, batch, ENDING_NAMES);
+    _Pragma("unroll") for (int r = 0; r < MICRO_M; ++r) {
+        int const i = from_m + MICRO_ROW(r);
+        if (i < own_m || i >= m) continue;
+        _Pragma("unroll") for (int s = 0; s < MICRO_N / LANES_N; ++s) {
+#if WIDE
+            int const first_j = from_n + MICRO_COL(s * LANES_N);
+            if (first_j >= own_n && first_j + LANES_N <= n) {
+#if PARTIAL
+                PUT_LANES(partial + partial_at + (batch * m + i) * n + first_j, sum[r][s]);
+#else
+                lanes_n result = alpha * sum[r][s];
+                if (flags & ADDS) result += beta * GET_LANES(e + AT(e_at, i, first_j) + batch * e_at.w);
+                _Pragma("unroll") for (int w = 0; w < LANES_N; ++w)
+                    ((scalar *)&result)[w] = FINAL(((scalar *)&result)[w], i, first_j + w);
+                PUT_LANES(c + AT(c_at, i, first_j) + batch * c_at.w, result);
+#endif
+                continue;
+            }
+#endif
+#if WIDE != 1 /* A tile at the edge was moved by whole vectors then: one is either all ours or not at all. */
+            scalar line[LANES_N] __attribute__((aligned(128)));
+            *(lanes_n *)line = sum[r][s];
+            _Pragma("unroll") for (int w = 0; w < LANES_N; ++w) {
+                int const j = from_n + MICRO_COL(s * LANES_N + w);
+                if (j < own_n || j >= n) continue;
+#if PARTIAL
+                partial[partial_at + (batch * m + i) * n + j] = line[w];
+#else
+                FINISH(line[w], i, j, batch);
+#endif
+            }
+#endif
+        }
+    }
 #endif
 }
 )cl";
