@@ -199,7 +199,7 @@ TEST_CASE("a last round of tiles that is not full is divided along k") {
         sg::index_t const columns = together ? gpu.where().units / 6 + 3 : gpu.where().units / 2 + 2,
                           m = (together ? 5 : 8) * tile.m - 3,
                           n = columns * tile.n - 48 / static_cast<sg::index_t>(sizeof(T)),
-                          k = together ? 48 * tile.k + 28 : 1100;
+                          k = together ? 48 * tile.k + 28 : 500;
         sg::matrix<T> const a(m, k, [](sg::index_t i, sg::index_t j) {
             return T(static_cast<float>((3 * i + 2 * j) % 9 - 4));
         });
