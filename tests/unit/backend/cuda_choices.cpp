@@ -282,6 +282,8 @@ TEST_CASE("CUDA: an engine that is added to the list is chosen, and has its sour
     CHECK(chosen(3).visit(text) == "toy, 3 rows");
     CHECK(chosen(300).visit(text).starts_with("blocked"));
     CHECK(chosen(3).as<toy>()->rows == 3);
+    CHECK((chosen(3) == chosen(3)));
+    CHECK((chosen(3) < chosen(4)));
     sg::cuda_source const source = chosen(3).visit([](auto const& engine) {
         return engine.template source<float, float, float, float>(sg::cuda_form{},
                                                                   sg::cuda_epilogue<float>(sg::identity{}));

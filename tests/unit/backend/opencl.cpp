@@ -581,7 +581,7 @@ TEST_CASE("a family that was not measured is predicted from one that was") {
 TEST_CASE("all ways of a product can run on the device") {
     for (auto const family : {sg::opencl_family::nvidia, sg::opencl_family::gfx803, sg::opencl_family::cpu,
                               sg::opencl_family::other})
-        for (std::size_t const scalar : {4, 8, 16})
+        for (std::size_t const scalar : {4u, 8u, 16u})
             for (sg::opencl_sides const& s : {sg::opencl_sides{5, 1, 70000, 1},
                                               {336, 2, 4717, 1},
                                               {6000, 4, 32, 1},
