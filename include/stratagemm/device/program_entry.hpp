@@ -2,6 +2,7 @@
 // entries, needs many more headers.
 #pragma once
 
+#include "../core/posix.hpp"
 #include "program_key.hpp"
 
 #include <cerrno>
@@ -11,7 +12,6 @@
 #ifndef _WIN32
 #    include <fcntl.h>
 #    include <sys/stat.h>
-#    include <unistd.h>
 #endif
 
 STRATAGEMM_BEGIN
@@ -51,17 +51,19 @@ public:
     std::uint64_t bytes() const { return static_cast<std::uint64_t>(about_.st_size); }
     // Whether nobody but this user (and the superuser) can have written it. With an access control list the
     // bits of the group are its mask, so that they cover what it grants.
-    bool is_own() const { return about_.st_uid == geteuid() && !(about_.st_mode & (S_IWGRP | S_IWOTH)); }
+    bool is_own() const {
+        return about_.st_uid == posix_effective_user() && !(about_.st_mode & (S_IWGRP | S_IWOTH));
+    }
 
     bool read(void* to, std::size_t count) const {
         return all(static_cast<char*>(to), count,
-                   [&](char* p, std::size_t n) { return ::read(get(), p, n); });
+                   [&](char* p, std::size_t n) { return posix_read(get(), p, n); });
     }
     bool write(void const* from, std::size_t count) const {
         return all(static_cast<char const*>(from), count,
-                   [&](char const* p, std::size_t n) { return ::write(get(), p, n); });
+                   [&](char const* p, std::size_t n) { return posix_write(get(), p, n); });
     }
-    bool close() { return descriptor_ >= 0 && ::close(release()) == 0; }
+    bool close() { return descriptor_ >= 0 && posix_close(release()) == 0; }
 
 private:
     template <class P, class Step>

@@ -27,6 +27,7 @@
 #    include <algorithm>
 #    include <dirent.h>
 #    include <sys/file.h>
+#    include <unistd.h>
 #    include <vector>
 #endif
 

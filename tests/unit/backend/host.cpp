@@ -68,6 +68,15 @@ private:
 
 } // namespace
 
+#ifdef _SC_LEVEL3_CACHE_SIZE
+TEST_CASE("sizes of caches are asked for by the names that <unistd.h> has") {
+    CHECK(sg::sysconf_level2_cache_size == _SC_LEVEL2_CACHE_SIZE);
+    CHECK(sg::sysconf_level3_cache_size == _SC_LEVEL3_CACHE_SIZE);
+    CHECK(sg::posix_sysconf(_SC_PAGESIZE) == sysconf(_SC_PAGESIZE));
+    CHECK(sg::posix_effective_user() == geteuid());
+}
+#endif
+
 TEST_CASE("the host is the default for operands in host memory") {
     static_assert(std::is_same_v<sg::default_policy<sg::host_memory>::type, sg::host>);
     static_assert(sg::policy<sg::host>);

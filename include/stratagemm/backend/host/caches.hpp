@@ -8,8 +8,8 @@ STRATAGEMM_BEGIN
 
 // Bytes of one core's second-level cache, or a cautious guess.
 [[gnu::noinline]] inline index_t second_level_cache() {
-#if defined(__linux__) && defined(_SC_LEVEL2_CACHE_SIZE)
-    static long const bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#if defined(__linux__) && defined(__GLIBC__)
+    static long const bytes = posix_sysconf(sysconf_level2_cache_size);
     if (bytes > 0) return bytes;
 #endif
     return 1 << 20;
@@ -17,8 +17,8 @@ STRATAGEMM_BEGIN
 
 // Bytes of the last cache, or a cautious guess.
 [[gnu::noinline]] inline index_t third_level_cache() {
-#if defined(__linux__) && defined(_SC_LEVEL3_CACHE_SIZE)
-    static long const bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#if defined(__linux__) && defined(__GLIBC__)
+    static long const bytes = posix_sysconf(sysconf_level3_cache_size);
     if (bytes > 0) return bytes;
 #endif
     return 16 << 20;

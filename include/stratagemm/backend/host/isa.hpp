@@ -2,12 +2,9 @@
 #pragma once
 
 #include "../../core/error.hpp"
+#include "../../core/posix.hpp"
 
 #include <cstdlib>
-
-#if defined(__x86_64__) && defined(__linux__)
-#    include <unistd.h>
-#endif
 
 STRATAGEMM_BEGIN
 
@@ -36,7 +33,7 @@ inline char const* name_of(host_isa isa) {
 inline bool request_tiles() {
 #    if defined(__linux__)
     constexpr long arch_prctl = 158, arch_req_xcomp_perm = 0x1023, tile_data = 18;
-    return syscall(arch_prctl, arch_req_xcomp_perm, tile_data) == 0;
+    return posix_syscall(arch_prctl, arch_req_xcomp_perm, tile_data) == 0;
 #    else
     return false;
 #    endif
