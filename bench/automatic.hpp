@@ -207,7 +207,7 @@ private:
                 all.add(taken_at(factor, ways, true) / best);
     }
     // What the product would take if another way than the backend had to be predicted to take less than `factor` of it:
-    // says how large automatic's worth_changing should be, and worth_leaving of ozaki and split.
+    // says how large automatic's worth_changing should be.
     static double taken_at(double factor, std::vector<way> const& ways, bool normwise) {
         double least = std::numeric_limits<double>::infinity(), taken = least;
         for (way const& w : ways) {

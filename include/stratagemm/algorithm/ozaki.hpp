@@ -416,7 +416,7 @@ private:
     [[gnu::cold, gnu::noinline]] bool native_is_faster(S const& s, choice const& plan, bool looked) const {
         S const one = to_choose_by(s);
         double const native = base_.estimate(one);
-        return native < worth_leaving * seconds_of(one, plan, looked, native);
+        return native < seconds_of(one, plan, looked, native);
     }
 
     choice explicit_plan() const {

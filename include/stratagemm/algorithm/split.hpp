@@ -321,7 +321,7 @@ private:
     bool native_is_faster(S const& s) const {
         S const one = to_choose_by(s);
         double const native = base_.estimate(one);
-        return native < worth_leaving * seconds_in_parts(one, native);
+        return native < seconds_in_parts(one, native);
     }
 
     // ---- one product -------------------------------------------------------------------------------------

@@ -37,8 +37,5 @@ S to_choose_by(S s) {
     s.alone = true, s.a_across = s.b_across = false;
     return s;
 }
-// A layer that may leave a product to its base does so unless that is estimated to take this much longer: estimates
-// are rough.
-inline constexpr double worth_leaving = 1.1;
 
 STRATAGEMM_END

@@ -753,9 +753,9 @@ TEST_CASE("the native product where it is estimated to be faster, unless counts 
         return report.ran;
     };
     CHECK(scheme(2, {}) == "native");
-    CHECK(scheme(10, {}) == "native");   // 7 would pay, but 14 are needed
-    CHECK(scheme(15.5, {}) == "native"); // little would be gained
-    CHECK(scheme(40, {}) == "moduli");
+    CHECK(scheme(10, {}) == "native"); // 7 would pay, but 14 are needed
+    CHECK(scheme(13.5, {}) == "native");
+    CHECK(scheme(15.5, {}) == "moduli");
     CHECK(scheme(10, {.accuracy = sg::accuracy::bits(8)}) == "slices");
     CHECK(scheme(2, {.moduli = 15}) == "moduli");
 
