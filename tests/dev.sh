@@ -52,6 +52,9 @@ refuses "'coverage' comes first" bench approximate 512 coverage
 refuses "the filter '(' is no regular expression" bench host '('
 refuses "no backend 'nosuch' to sweep" bench sweep nosuch
 refuses "no backend 'nosuch' to choose on" bench matrix nosuch
+refuses "and not '0'" bench sweep host 1 0
+run bench automatic host 1 0 # which times choosing alone
+[ "$called" ] || wrong "./dev bench automatic host 1 0 builds nothing"
 refuses "no type 'nosuch'" demo 64 nosuch
 refuses "'nosuch' has no roofline" roofline nosuch
 refuses "'2' has no roofline" roofline host 2
