@@ -62,7 +62,8 @@ constexpr sg::cuda_tile_costs guess() {
     set(kind::copy, 4500), set(kind::copy_byte, 0.06f);
     set(kind::lies_tn, 1), set(kind::lies_nn, 1), set(kind::lies_nt, 1), set(kind::direct, 1),
         set(kind::tail, 1000), set(kind::kept, 0.33f), set(kind::block, 50), set(kind::chain, 8);
-    // Four warps of 32 threads each do an instruction in a cycle: the cost of types that were measured without epilogues.
+    // Four warps of 32 threads each do an instruction in a cycle. This cost stays for types that were measured without
+    // epilogues.
     set(kind::finish, 1 / 128.0f);
     return c;
 }

@@ -3,8 +3,9 @@
 //
 //   bench_panels [N = 16384] [double | float] [DEVICES = all] [xt]
 //
-// The rates of copies come first, beside those that estimates take. N x N matrices. Each round measures every way once; medians of the rounds. cuBLAS is opened at run time, and left out
-// where it is not; cublasXt, with its matrices in pinned memory of the host, only if it is asked for.
+// It multiplies N x N matrices. The rates of copies come first, beside those that estimates take. Each round measures every
+// way once; the program prints medians of the rounds. cuBLAS is opened at run time, and left out where it is not installed.
+// cublasXt, with its matrices in pinned memory of the host, takes part only if it is asked for.
 #include "cublas_xt.hpp"
 #include "free_memory.hpp"
 #include "median.hpp"

@@ -41,8 +41,8 @@ inline index_t draw_side(std::mt19937& from, double shortest, double longest) {
     return draw_below(from, 2) < 1 && length > 16 ? (length + 15) / 16 * 16 : length;
 }
 
-// Draws from a family of shapes: sides of any length; few rows, as inference has; near squares; deep; batches; large; few
-// columns; batches of small ones. For a family that it does not know, draws the layout alone.
+// Draws from a family of shapes: sides of any length; few rows, as inference has; near squares; deep; batches; large;
+// few columns; batches of small products. For any other family it draws the layout alone.
 inline drawn_product draw_product(std::mt19937& from, char type, std::string const& family) {
     auto const side = [&](double shortest, double longest) { return draw_side(from, shortest, longest); };
     drawn_product x;

@@ -88,9 +88,9 @@ bool is_zero(product_call const& p) {
     }
 }
 
-// Whether cuBLAS does the steps after a product for less than the library, if no policy is asked for. With operands of 16 bits
-// it does those of one tile while tensor cores multiply the next, if a multiprocessor has several; the library does them
-// after each tile. docs/cublas.md says what was measured.
+// Whether cuBLAS does the steps after a product in less time than the library, if no policy is asked for. With operands of
+// 16 bits cuBLAS does the steps of one tile while tensor cores multiply the next tile, if a multiprocessor has several. The
+// library does them after each tile. docs/cublas.md says what was measured.
 bool hides_steps_of(product_call const& p, sg::cuda_device const& device) {
     if (environment().is_given || (!p.bias && p.then == activation::none)) return false;
     if (p.a_type != type::float16 && p.a_type != type::bfloat16) return false;

@@ -5,8 +5,8 @@
 
 namespace stratagemm_cublas {
 
-// Whether all products into this type are left beneath: complex ones, most of which the library multiplies as copies of real
-// ones, unless the environment names a policy.
+// Whether all products into this type are left beneath. Complex products are, unless the environment names a policy: the
+// library multiplies most of them as copies of real numbers.
 bool leaves(type c);
 // Returns when the product is queued.
 answer multiply(product_call const& p, place& at) noexcept;

@@ -341,7 +341,7 @@ TEST_CASE("automatic asks for estimates once for each shape, whatever copies the
     CHECK(copy.describe(s) == chosen);
     CHECK(copy.workspace(s) == policy.workspace(s));
     CHECK(asked == once);
-    // So do policies over other backends that say the same.
+    // Policies over other backends that estimate the same share the choice, too.
     int asked_others = 0;
     auto const same = policy.over(rated{1, &asked_others});
     CHECK(same.describe(s) == chosen);

@@ -17,7 +17,7 @@ public:
         state_ = state_ * 6364136223846793005u + 1442695040888963407u;
         return static_cast<std::ptrdiff_t>((state_ >> 33) % static_cast<std::uint64_t>(end));
     }
-    // Of about as many bits as any other up to `bits`; odd more often than not.
+    // A side: each number of bits up to `bits` is as likely as any other, and most sides are odd.
     std::ptrdiff_t side(std::ptrdiff_t bits) {
         std::ptrdiff_t const power = std::ptrdiff_t{1} << below(bits), x = power + below(power);
         switch (below(4)) {
